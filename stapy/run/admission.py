@@ -11,7 +11,7 @@ from .groups import NAMES, PAGE, STAPDEV
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Optional
+    from typing import Iterable, List, Optional
 
     from .groups import GroupMember
 
@@ -80,15 +80,21 @@ def _why_open(status: os.stat_result) -> str:
         return f"it belongs to user {status.st_uid}, not to root"
     if status.st_mode & stat.S_IWOTH:
         return "all users may write to it"
-    if status.st_mode & stat.S_IWGRP and status.st_gid:
+    # Also of root's group, whose members are not root; the mask of an access list stands here, too.
+    if status.st_mode & stat.S_IWGRP:
         return f"group {status.st_gid} may write to it"
     return ""
 
 
-def check_parameters(member: GroupMember, words: List[str]) -> None:
-    """Refuse a parameter of the runtime's own that is not a member's to set."""
+def check_parameters(member: GroupMember, words: List[str], known: Iterable[str]) -> None:
+    """Refuse a parameter that the module has not, or that is not a member's to set.
+
+    The kernel takes ``-`` for ``_``: only the very names that are ``known`` are taken.
+    """
     for word in words:
-        name = word.partition("=")[0]
+        name, equals, _ = word.partition("=")
+        if not equals or name not in known:
+            raise RunError(f"'{name}' is no global of the script")
         if name == "stapy_buffer_mb":
             if member.level < STAPDEV:
                 raise RunError(f"-b is for root and members of the group {NAMES[STAPDEV]}")

@@ -112,6 +112,11 @@ class Channel:
             found.append((kind.decode("ascii", "replace"), unescape(text)))
         return found, bool(data)
 
+    def detach(self) -> None:
+        """Close all of them and leave the session as it was found."""
+        self.ask("detach")
+        self.close()
+
     def close(self) -> None:
         """Close all of them: a module that was not stopped stops now."""
         for fd in (*self.outputs, self.control):

@@ -27,13 +27,28 @@ if TYPE_CHECKING:
 DONE, REFUSED, GONE = "done", "refused", "gone"
 
 
+class MembersHands(Hands):
+    """Takes no module that is another user's."""
+
+    def __init__(self, member: GroupMember) -> None:
+        self._member = member
+
+    def may_have(self, name: str) -> bool:
+        """Tell whether a module was loaded for this user, or he may do as root does."""
+        return self._member.level >= STAPDEV or mark.user_of(name) == self._member.uid
+
+    def refusal(self, name: str) -> str:
+        """Say whose it is not."""
+        return f"module '{name}' was not loaded by '{self._member.name}'"
+
+
 class Keeper:
     """Serves one consumer, and puts away what that leaves when it ends, however it does."""
 
     def __init__(self, member: GroupMember, wire: Wire) -> None:
         self._member = member
         self._wire = wire
-        self._hands = Hands()
+        self._hands: Hands = MembersHands(member)
         self._kept: Dict[str, Channel] = {}
         self._modules: Dict[str, ModuleFile] = {}
         self._said: List[Tuple[str, str]] = []
@@ -121,7 +136,7 @@ class Keeper:
         self, path: str, files: List[int], must_rename: bool, parameters: List[str]
     ) -> Tuple[List[str], List[int]]:
         admitted = self._admit(path, files)
-        admission.check_parameters(self._member, parameters)
+        admission.check_parameters(self._member, parameters, admitted.module.parameters)
         loading.refuse_foreign(admitted.module.name)
         words = [*parameters, *admission.limits(self._member, admitted)]
         name, channel = self._hands.insert(admitted.module, words, self._messages(), must_rename)
@@ -144,7 +159,6 @@ class Keeper:
         self._hands.hand_over(self._kept[name], manifest, namespaces)
 
     def _attach(self, name: str) -> Tuple[List[str], List[int]]:
-        self._check_owner(loading.ours(loading.bare_name(name)))
         name, channel = self._hands.attach(name)
         return self._keep(name, channel)
 
@@ -159,21 +173,16 @@ class Keeper:
         self._hands.end(name, channel, is_left)
 
     def _delete(self, name: str) -> None:
+        """Remove one session of this user's, or all; each is held open until it is removed."""
         messages = self._messages()
-        if name == "*":
-            for one in kernel.our_modules():
-                if self._may_have(one):
-                    self._hands.delete(one, messages)
-            return
-        self._check_owner(loading.ours(loading.bare_name(name)))
-        self._hands.delete(name, messages)
-
-    def _may_have(self, name: str) -> bool:
-        return self._member.level >= STAPDEV or mark.user_of(name) == self._member.uid
-
-    def _check_owner(self, name: str) -> None:
-        if not self._may_have(name):
-            raise RunError(f"module '{name}' was not loaded by '{self._member.name}'")
+        every = kernel.our_modules() if name == "*" else [name]
+        for one in every:
+            if name == "*" and not self._hands.may_have(one):
+                continue
+            try:
+                self._hands.end(*self._hands.attach(one), False)
+            except RunError as error:
+                messages.error(str(error))
 
 
 def _close(fd: int) -> None:

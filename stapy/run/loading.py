@@ -16,7 +16,7 @@ from .options import RunOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Optional, Tuple
+    from typing import Callable, List, Optional, Tuple
 
 
 # What a module tells, and what it is told by `keeper` alone.
@@ -30,12 +30,21 @@ def refuse_foreign(name: str) -> None:
         raise RunError(refusal)
 
 
+def _anybodys(name: str) -> bool:
+    return True
+
+
 def insert(
-    module: ModuleFile, words: List[str], messages: MessagePrinter, must_rename: bool = False
+    module: ModuleFile,
+    words: List[str],
+    messages: MessagePrinter,
+    must_rename: bool = False,
+    may_have: Callable[[str], bool] = _anybodys,
 ) -> str:
     """Load a module, under another name when a living session has its own; return the name.
 
-    ``must_rename``: under another name in any case.
+    ``must_rename``: under another name in any case.  ``may_have`` tells which modules that were
+    left over may be removed for it.
     """
     name, image = module.name, None
     if must_rename:
@@ -45,20 +54,24 @@ def insert(
         _load(module, words, messages, image)
         return name
     refuse_foreign(name)  # it may have come meanwhile
-    if not _remove_stale(name, messages):
+    if not _remove_stale(name, messages, may_have):
         name = free_name(name, os.getpid())
         image = renamed(module, name)
-        messages.note(f"a session of {module.name} is running: this one is {name}")
+        messages.note(f"a session of {module.name} is there: this one is {name}")
     _load(module, words, messages, image)
     return name
 
 
 def insert_and_open(
-    module: ModuleFile, words: List[str], messages: MessagePrinter, must_rename: bool = False
+    module: ModuleFile,
+    words: List[str],
+    messages: MessagePrinter,
+    must_rename: bool = False,
+    may_have: Callable[[str], bool] = _anybodys,
 ) -> Tuple[str, Channel]:
     """Load a module and open its files, in our turn; return its name and the files."""
     for again in (True, False):
-        name = insert(module, words, messages, must_rename)
+        name = insert(module, words, messages, must_rename, may_have)
         try:
             return name, Channel.open(folder_of(name))
         except GoneError:
@@ -82,15 +95,18 @@ def _load(
     messages.note(f"inserted {module.path}")
 
 
-def _remove_stale(name: str, messages: MessagePrinter) -> bool:
+def _remove_stale(name: str, messages: MessagePrinter, may_have: Callable[[str], bool]) -> bool:
     """Remove what a killed consumer left behind; return False when a session has the name."""
     if not mark.is_loaded(name):
         return True
     if mark.is_ours(name):
-        if mark.state_of(name) == "running":
+        if mark.state_of(name) == "running" or not may_have(name):
             return False
         try:
             channel = Channel.open(folder_of(name))
+            if not may_have(name):  # asked again, now that it cannot become another one
+                channel.detach()
+                return False
             channel.dismiss()  # or the kernel's helper takes the next one of this name away
             channel.close()
         except RunError:  # somebody has it open

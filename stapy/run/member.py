@@ -7,8 +7,11 @@ that was root's is not dumpable, so that the open files of the module stay with 
 
 from __future__ import annotations
 
+import _thread
 import os
+import stat
 
+from . import target
 from .control import Channel
 from .errors import GoneError, RunError
 from .groups import look_up
@@ -26,8 +29,13 @@ if TYPE_CHECKING:
     from .groups import GroupMember
     from .messages import MessagePrinter
 
+LIFE = 4  # the descriptor of a pipe whose other end a `stapy` has that must not be outlived
 GIVEN = 3  # the descriptor on which `sudo` leaves the user's environment
 _MOST = 1 << 23  # bytes of it; the kernel takes less of a program
+# What we heed ourselves. The rest is for the programs that we start: it could name code (that of
+# OpenSSL does) to be loaded where the module's files are open.
+_OURS = (b"PATH", b"HOME", b"TERM", b"TZ", b"SYSTEMTAP_COLORS", b"COLUMNS", b"SYSTEMTAP_SYNC",
+         b"SYSTEMTAP_DIR", b"XDG_CACHE_HOME", b"LD_LIBRARY_PATH")  # fmt: skip
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -132,6 +140,7 @@ def begin() -> Optional[Hands]:
     theirs.close()
     _become(member)
     _restore_environment()
+    _watch_life()
     return KeptHands(ours)
 
 
@@ -163,6 +172,7 @@ def _check_given() -> None:
     """Refuse to go on without the environment: another file would have its number."""
     try:
         os.fstat(GIVEN)
+        os.fstat(LIFE)
     except OSError:
         raise RunError("--as-member is for stapy-run's own call of sudo") from None
 
@@ -196,6 +206,7 @@ def _keep(member: GroupMember, ours: Wire, theirs: Wire) -> None:
             signal.signal(number, signal.SIG_IGN)
         ours.close()
         os.close(GIVEN)
+        os.close(LIFE)
         null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
@@ -225,7 +236,7 @@ def _become(member: GroupMember) -> None:
 
 
 def _restore_environment() -> None:
-    """Take on the user's own environment and umask, which sudo has changed."""
+    """Take on the user's umask, and his environment for what is started; sudo has changed both."""
     data = b""
     try:
         os.lseek(GIVEN, 0, os.SEEK_SET)
@@ -242,9 +253,27 @@ def _restore_environment() -> None:
     for row in rows:
         name, equals, value = row.partition(b"=")
         if name and equals:
-            os.environb[name] = value
+            target.environment[name] = value
+            if name in _OURS:
+                os.environb[name] = value
     if len(mask) <= 4 and mask.isdigit():
         os.umask(int(mask, 8) & 0o777)
     import time
 
     time.tzset()
+
+
+def _watch_life() -> None:
+    """End the session when the `stapy` that has begun it was killed.
+
+    A session that goes on in the background is a fork, in which nobody watches.
+    """
+    os.set_inheritable(LIFE, False)
+    if stat.S_ISFIFO(os.fstat(LIFE).st_mode):
+        _thread.start_new_thread(_end_with, (LIFE,))
+
+
+def _end_with(pipe: int) -> None:
+    while os.read(pipe, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -6,6 +6,7 @@ the user, without another process between, so that the number of the process sta
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import sys
@@ -15,7 +16,7 @@ from .admission import FOLDER
 from .errors import RunError
 from .groups import NAMES, PAGE, STAPDEV, look_up
 from .lacks import program, run
-from .member import GIVEN
+from .member import GIVEN, LIFE
 from .messages import MessagePrinter
 from .options import wants_json
 from .signals import Signals, signal
@@ -63,8 +64,11 @@ def _place(file: str) -> str:
     return place
 
 
-def become(words: List[str]) -> None:
-    """Turn into the program that sudo starts; `RunError` when it would not."""
+def become(words: List[str], life: int = -1) -> None:
+    """Turn into the program that sudo starts; `RunError` when it would not.
+
+    ``life`` is a pipe whose end is the end of the session.
+    """
     found = program("sudo")
     if not found:
         raise RunError(f"members of the groups load modules through sudo, which is missing: {_HOW}")
@@ -73,7 +77,8 @@ def become(words: List[str]) -> None:
         raise RunError(f"sudo lacks the rule by which members of stapusr run modules: {_HOW}")
     try:
         _leave_environment()
-        os.execv(found[0], [found[0], "-n", "-C", str(GIVEN + 1), "--", *wanted])
+        _leave(life if life >= 0 else os.open("/dev/null", os.O_RDONLY), LIFE)
+        os.execv(found[0], [found[0], "-n", "-C", str(LIFE + 1), "--", *wanted])
     except OSError as error:
         raise RunError(f"cannot run '{found[0]}': {error.strerror}") from None
 
@@ -96,24 +101,29 @@ def run_apart(words: List[str]) -> int:
     Signals are handed on, but for those of the terminal, which come to both.
     """
     heard = (*Signals.HANDLED, signal.SIGCHLD)
+    life, held = os.pipe()
     old = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     try:
         pid = os.fork()
         if pid == 0:
-            _be_apart(words, old)
+            os.close(held)
+            # Out of the way of the numbers that are left open.
+            _be_apart(words, old, fcntl.fcntl(life, fcntl.F_DUPFD_CLOEXEC, LIFE + 1))
         return _wait(pid, heard)
     finally:
+        os.close(life)
+        os.close(held)
         signal.pthread_sigmask(signal.SIG_SETMASK, old)
 
 
-def _be_apart(words: List[str], mask: Iterable[int]) -> None:
+def _be_apart(words: List[str], mask: Iterable[int], life: int) -> None:
     try:
         signal.set_wakeup_fd(-1)
         for number in Signals.HANDLED:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        become(words)
+        become(words, life)
     except RunError as error:
         MessagePrinter(as_json=wants_json(words)).error(str(error))
     finally:
@@ -147,9 +157,14 @@ def _leave_environment() -> None:
     rest = memoryview(b"\0".join(rows))
     while rest:
         rest = rest[os.write(fd, rest) :]
-    if fd != GIVEN:
-        os.dup2(fd, GIVEN)
-    os.set_inheritable(GIVEN, True)
+    _leave(fd, GIVEN)
+
+
+def _leave(fd: int, number: int) -> None:
+    """Leave a file open under a number that sudo does not close."""
+    if fd != number:
+        os.dup2(fd, number)
+    os.set_inheritable(number, True)
 
 
 def rule() -> List[str]:

@@ -9,7 +9,7 @@ from .signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Optional, Sequence, Tuple
+    from typing import Dict, List, Optional, Sequence, Tuple
 
 # What only a shell can do; and what a shell does without staying the parent.
 _SHELL_ONLY = "|&;<>(){}\n"
@@ -85,6 +85,17 @@ def _unquoted(command: str) -> str:
             found.append(character)
         at += 1
     return "".join(found)
+
+
+# The environment of programs that are started, where it is not ours: see `member`.
+environment: Dict[bytes, bytes] = {}
+
+
+def _take_environment() -> None:
+    """In a child: have the environment that programs of the user's are to find."""
+    if environment:
+        os.environ.clear()
+        os.environb.update(environment)
 
 
 class TargetProcess:
@@ -177,6 +188,7 @@ def _become(words: List[str], gate: int, other: int, left: Sequence[int]) -> Non
         if os.read(gate, 1) != b"g":
             os._exit(0)
         os.close(gate)
+        _take_environment()
         if words:
             os.execvp(words[0], words)
     except OSError as error:
@@ -208,6 +220,7 @@ def run_detached(command: str) -> int:
             ):
                 signal.signal(number, signal.SIG_DFL)
             _leave(0)
+            _take_environment()
             os.execv("/bin/sh", ["sh", "-c", command])
         finally:
             os._exit(127)

@@ -55,6 +55,9 @@ class World:
             raise trouble
         return self
 
+    def detach(self):
+        self.did.append("detach")
+
     def dismiss(self):
         self.did.append("dismiss")
 
@@ -122,3 +125,17 @@ def test_the_start_imports_nothing_costly(tmp_path):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert not {"re", "enum", "signal", "json", "functools"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("answers", [[False], [True, False]])
+def test_what_is_left_of_somebody_elses_session_stays(world, monkeypatch, answers):
+    """It is asked before it is opened, and once more when it cannot become another one."""
+    world.loaded, world.state = True, "stopped"
+    monkeypatch.setattr(loading, "refuse_foreign", lambda name: None)
+    monkeypatch.setattr(loading, "renamed", lambda module, name: b"image")
+    monkeypatch.setattr(loading, "free_name", lambda name, number: f"{name}__7")
+    asked = list(answers)
+    name = loading.insert(world, [], MessagePrinter(), may_have=lambda name: asked.pop(0))
+    assert (name, asked) == ("one__7", [])
+    assert "remove" not in world.did
+    assert world.did[-1] == "insert"

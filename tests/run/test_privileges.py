@@ -8,6 +8,7 @@ import pwd
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -118,6 +119,7 @@ def test_what_root_has_laid_down(trusted: Path, tmp_path: Path, level: int) -> N
     [
         ("", 0o777, (0, 0), "modules in .* are not trusted: all users may write to it"),
         ("", 0o775, (0, 7), "modules in .* group 7 may write to it"),
+        ("", 0o775, (0, 0), "modules in .* group 0 may write to it"),
         ("", 0o755, (7, 0), "modules in .* belongs to user 7, not to root"),
         ("m.ko", 0o646, (0, 0), "m.ko is not trusted: all users may write"),
         ("m.ko", 0o664, (0, 7), "m.ko is not trusted: group 7"),
@@ -154,14 +156,17 @@ def test_a_link_or_a_pipe_in_the_folder_is_no_module(trusted: Path, tmp_path: Pa
         (STAPUSR, "stapy_level=3", "'stapy_level' is no global"),
         (STAPDEV, "stapy_user=0", "'stapy_user' is no global"),
         (STAPDEV, "stapy_hidden=1", "'stapy_hidden' is no global"),
+        (STAPUSR, "stapy-level=3", "'stapy-level' is no global"),  # the kernel would take it
+        (STAPUSR, "stapy_hidden", "'stapy_hidden' is no global"),
     ],
 )
 def test_parameters(level: int, word: str, why: str) -> None:
+    known = ("most", "tz_name", "stapy_buffer_mb", "stapy_level", "stapy_user", "stapy_hidden")
     if not why:
-        admission.check_parameters(user(level), [word])
+        admission.check_parameters(user(level), [word], known)
         return
     with pytest.raises(RunError, match=why):
-        admission.check_parameters(user(level), [word])
+        admission.check_parameters(user(level), [word], known)
 
 
 def test_a_module_that_knows_no_levels_is_refused(tmp_path: Path) -> None:
@@ -216,8 +221,10 @@ def test_any_number_of_files_goes_through() -> None:
 class FakeHands(Hands):
     """Does nothing to the kernel; notes what was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, real: Hands) -> None:
         self.did: list[str] = []
+        self.may_have = real.may_have  # type: ignore[method-assign]
+        self.refusal = real.refusal  # type: ignore[method-assign]
 
     def insert(self, module, words, messages, must_rename):  # type: ignore[no-untyped-def]
         self.did.append(f"insert {words}")
@@ -229,16 +236,13 @@ class FakeHands(Hands):
         self.did.append(f"files {namespaces}")
 
     def attach(self, name):  # type: ignore[no-untyped-def]
+        if not self.may_have(name):
+            raise RunError(self.refusal(name))
         raise GoneError(f"'{name}' is gone")
 
     def end(self, name, channel, is_left):  # type: ignore[no-untyped-def]
         self.did.append(f"end {name} {is_left}")
         channel.close()
-
-    def delete(self, name, messages):  # type: ignore[no-untyped-def]
-        self.did.append(f"delete {name}")
-        messages.error("in use")
-        return 1
 
 
 @pytest.fixture
@@ -249,7 +253,8 @@ def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):  # type: ignore[no-un
     monkeypatch.setattr(loading, "ours", lambda name: name)
     monkeypatch.setattr(kernel, "our_modules", lambda: ["his", "mine"])
     monkeypatch.setattr(mark, "user_of", lambda name: 2002 if name == "mine" else 7)
-    module = ModuleFile(str(make_module(tmp_path / "m.ko", manifest={"protocol": 8})))
+    made = make_module(tmp_path / "m.ko", manifest={}, rows=("parmtype=most:long",))
+    module = ModuleFile(str(made))
     monkeypatch.setattr("stapy.run.fit.other_protocol", lambda module: "")
     monkeypatch.setattr(ModuleFile, "is_named", lambda self: True)
     monkeypatch.setattr(admission, "limits", lambda member, admitted: ["stapy_user=2002"])
@@ -257,7 +262,7 @@ def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):  # type: ignore[no-un
     def start(level: int):  # type: ignore[no-untyped-def]
         ours, theirs = Wire.pair()
         keeper = Keeper(user(level), theirs)
-        keeper._hands = FakeHands()
+        keeper._hands = FakeHands(keeper._hands)
         thread = threading.Thread(target=keeper.serve, daemon=True)
         thread.start()
 
@@ -296,15 +301,18 @@ def test_a_session_that_is_left_stays(kept) -> None:  # type: ignore[no-untyped-
 
 def test_sessions_of_others(kept, capfd) -> None:  # type: ignore[no-untyped-def]
     hands, _, behind, end = kept(STAPUSR)
-    for ask in (lambda: hands.attach("his"), lambda: hands.delete("his", MessagePrinter())):
-        with pytest.raises(RunError, match="module 'his' was not loaded by 'one'"):
-            ask()
+    with pytest.raises(RunError, match="module 'his' was not loaded by 'one'"):
+        hands.attach("his")
+    assert hands.delete("his", MessagePrinter()) == 1
     with pytest.raises(GoneError, match="'mine' is gone"):
         hands.attach("mine")
     assert hands.delete("*", MessagePrinter()) == 1
     end()
-    assert behind.did == ["delete mine"]
-    assert set(capfd.readouterr().err.splitlines()) == {"ERROR: in use"}
+    assert behind.did == []
+    assert set(capfd.readouterr().err.splitlines()) == {
+        "ERROR: module 'his' was not loaded by 'one'",
+        "ERROR: 'mine' is gone",
+    }
     with pytest.raises(RunError, match="stapy-run's keeper"):
         hands.attach("mine")
 
@@ -384,14 +392,17 @@ def test_the_users_environment_comes_back() -> None:
         status = 1
         try:
             os.environ.clear()
-            os.environb.update({b"ODD": b"\xff=\n", b"EMPTY": b""})
+            os.environb.update({b"ODD": b"\xff=\n", b"EMPTY": b"", b"TERM": b"x"})
             os.umask(0o027)
             sudo._leave_environment()
             os.environ.clear()
             os.environ["SUDO_UID"] = "7"
             os.umask(0o077)
             member._restore_environment()
-            same = dict(os.environb) == {b"ODD": b"\xff=\n", b"EMPTY": b""}
+            same = member.target.environment == {b"ODD": b"\xff=\n", b"EMPTY": b"", b"TERM": b"x"}
+            same = same and dict(os.environb) == {b"TERM": b"x"}
+            member.target._take_environment()
+            same = same and dict(os.environb) == member.target.environment
             status = 0 if same and os.umask(0) == 0o027 else 2
         finally:
             os._exit(status)
@@ -401,7 +412,7 @@ def test_the_users_environment_comes_back() -> None:
 def apart(monkeypatch: pytest.MonkeyPatch, code: str) -> int:
     """Run Python in place of what sudo starts."""
     command = [sys.executable, "-ISc", code]
-    monkeypatch.setattr(sudo, "become", lambda words: os.execv(command[0], command))
+    monkeypatch.setattr(sudo, "become", lambda words, life: os.execv(command[0], command))
     monkeypatch.setattr(sudo, "LOOK", 0.05)
     return sudo.run_apart(["m.ko"])
 
@@ -438,3 +449,25 @@ def test_what_is_told_before_anything_is_compiled(
     assert sudo.is_needed() == bool(level)
     assert why in sudo.obstacle()
     assert bool(sudo.obstacle()) == bool(why)
+
+
+def test_a_killed_stapy_ends_its_session() -> None:
+    """The pipe that it had open ends; what no pipe is left for is not ended."""
+    held = os.open("/dev/null", os.O_RDONLY)
+    for is_killed in (True, False):
+        told, life = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(life)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                os.dup2(told if is_killed else held, member.LIFE)
+                member._watch_life()
+                time.sleep(60 if is_killed else 0.3)
+            finally:
+                os._exit(7)
+        os.close(told)
+        os.close(life)
+        status = os.waitpid(pid, 0)[1]
+        assert status == (signal.SIGTERM if is_killed else 7 << 8)
+    os.close(held)

@@ -58,7 +58,7 @@ keeps() { grep -qx stapy-keeper /proc/[0-9]*/comm 2>/dev/null; }
 # What sudo does where its rule allows it; descriptor 3 has umask and environment.
 DIRECT = r"""
 printf '027\0PATH=/usr/bin:/bin\0MINE=yes' >environment
-member() { user=$1; shift; SUDO_UID=$user $program --as-member "$@" 3<environment; }
+member() { user=$1; shift; SUDO_UID=$user $program --as-member "$@" 3<environment 4</dev/null; }
 """
 SUDO = """
 mkdir -p /etc/sudoers.d
