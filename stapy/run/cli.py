@@ -39,7 +39,9 @@ def main(words: Optional[List[str]] = None) -> int:
 
             words = words[1:]
             hands = member.begin()
-        options = parse(as_staprun(words) if os.path.basename(sys.argv[0]) == "staprun" else words)
+        if os.path.basename(sys.argv[0]) == "staprun":
+            words = as_staprun(words)
+        options = parse(words)
         if not (options.attach or options.delete):
             options.module = module_place(options.module)
         if options.info:

@@ -135,12 +135,15 @@ def begin() -> Optional[Hands]:
         raise RunError(why)
     _check_given()
     _clear_environment()
-    ours, theirs = Wire.pair()
-    _start_keeper(member, ours, theirs)
-    theirs.close()
-    _become(member)
-    _restore_environment()
-    _watch_life()
+    try:
+        ours, theirs = Wire.pair()
+        _start_keeper(member, ours, theirs)
+        theirs.close()
+        _become(member)
+        _restore_environment()
+        _watch_life()
+    except OSError as error:
+        raise RunError(f"the session of a member cannot begin: {error.strerror}") from None
     return KeptHands(ours)
 
 
