@@ -43,9 +43,14 @@ kuid_t stapy_session_user(void)
 	return stapy_user == NOBODY ? INVALID_UID : make_kuid(&init_user_ns, stapy_user);
 }
 
+/*
+ * A program that is root's by its mode has the capability as well, whoever starts it and gives it
+ * our file for its messages; its real user is still the one who started it.
+ */
 bool stapy_session_trusts_caller(void)
 {
-	return stapy_user == NOBODY || capable(CAP_SYS_MODULE);
+	return stapy_user == NOBODY ||
+	       (uid_eq(current_uid(), GLOBAL_ROOT_UID) && capable(CAP_SYS_MODULE));
 }
 
 static void set_state(enum stapy_state state)
@@ -197,6 +202,9 @@ int stapy_session_start(int target, int spaces)
 	int r;
 
 	if (!stapy_session_trusts_caller() && !uid_eq(current_uid(), stapy_session_user()))
+		return -EPERM;
+	/* Whose name spaces are taken is said by the session's user, not by who has loaded us. */
+	if (spaces && stapy_user != NOBODY && stapy_level < STAPY_STAPDEV)
 		return -EPERM;
 	mutex_lock(&session_mutex);
 	if (!change_state(STAPY_LOADED, STAPY_STARTING)) {
