@@ -216,8 +216,10 @@ def test_what_is_read_moves_no_writer() -> None:
 def test_a_signal_ends_the_session_before_us(folder: Path, number: int) -> None:
     """The session hears SIGTERM and runs to its end, and nothing of it is left."""
     cases('[case.x]\narguments = ["hangs"]\n')
+    # A run in the background of a script has SIGINT ignored, and so has what it starts.
     program = (
-        f"import sys\nfrom stapy import cli\nfrom stapy.testing import running\nreal = cli.main\n"
+        "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from stapy import cli\nfrom stapy.testing import running\nreal = cli.main\n"
         f"space = {{}}\nexec({SESSION!r}, space)\n"
         "def session(words):\n"
         "    print(__import__('os').getpid(), file=open('pid', 'w'), flush=True)\n"
