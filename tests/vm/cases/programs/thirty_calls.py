@@ -33,7 +33,7 @@ class Pollfd(ctypes.Structure):
 
 
 buffer = ctypes.create_string_buffer(4096)
-path = tempfile.mktemp(prefix="thirty-").encode()
+path = tempfile.mktemp(prefix="thirty-", dir="/tmp").encode()
 vector = (Iovec * 2)(Iovec(b"abc", 3), Iovec(b"defg", 4))
 room = ctypes.create_string_buffer(8), ctypes.create_string_buffer(8)
 targets = (Iovec * 2)(
