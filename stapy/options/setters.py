@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -172,7 +173,7 @@ def timeout(options: Options, value: str) -> None:
         options.timeout = float(value)
     except ValueError:
         options.timeout = 0
-    if not options.timeout > 0:
+    if not 0 < options.timeout < math.inf:
         raise UsageError(f"Invalid timeout '{value}' (should be a number of seconds above 0).")
 
 

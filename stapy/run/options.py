@@ -171,7 +171,7 @@ def _seconds(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not value > 0:
+    if not 0 < value < float("inf"):
         raise UsageError(f"Invalid timeout '{text}' (should be a number of seconds above 0).")
     return value
 

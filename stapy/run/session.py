@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .output import Sink
     from .supply import Supplier
 
+LONGEST_WAIT = (1 << 31) - 1  # milliseconds that one poll can wait, 24.8 days
 SYSTEM_GRACE = 0.5  # seconds that commands of system() get to end after the session
 
 
@@ -205,7 +206,8 @@ class ModuleSession:
         """Count the milliseconds until somebody wants to look again, or None."""
         looks = [one.patience for one in (self.supplier, self.input) if one]
         if self._deadline is not None:
-            looks.append(max(0, int((self._deadline - time.monotonic()) * 1000)) + 1)
+            left = max(0.0, (self._deadline - time.monotonic()) * 1000)
+            looks.append(int(min(left, LONGEST_WAIT - 1)) + 1)
         return min((look for look in looks if look is not None), default=None)
 
     def _lose_reader(self) -> None:

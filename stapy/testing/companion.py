@@ -228,7 +228,7 @@ def _status(value: object, key: str) -> int:
 
 def _seconds(value: object, key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
-        raise CompanionError(f"'{key}' must be a number of seconds above 0")
+        raise CompanionError(f"'{key}' must be a number of seconds above 0 and below 1000000")
     return float(value)
 
 

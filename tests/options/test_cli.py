@@ -90,7 +90,10 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--modinfo=a-b=c", "x.stp"], "--modinfo wants NAME=VALUE, not 'a-b=c'."),
         (["--prepare"], "--prepare makes the image of --build-in, which is not given."),
         (["--build-in=A B", "x.stp"], "Invalid --build-in 'A B' (should be auto, debian:SUITE"),
-        (["-T", "0", "x.stp"], "Invalid timeout '0'"),
+        *(
+            (["-T", text, "x.stp"], f"Invalid timeout '{text}'")
+            for text in ("0", "nan", "inf", "1e400")
+        ),
         (["-G", "a", "x.stp"], "-G wants NAME=VALUE"),
         (["-D", "1=2", "x.stp"], "-D wants NAME=VALUE"),
         (["--suppress-time-limits", "x.stp"], "requires guru mode"),

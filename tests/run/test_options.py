@@ -54,7 +54,10 @@ def test_parse(line, field, value):
         ("-x 0 m.ko", "Invalid value '0' for -x"),
         ("-x one m.ko", "Invalid value 'one' for -x"),
         ("-b 5000 m.ko", "Invalid value '5000' for -b"),
-        ("-T no m.ko", "Invalid timeout 'no'"),
+        *(
+            (f"-T {text} m.ko", f"Invalid timeout '{text}'")
+            for text in ("no", "nan", "inf", "1e400")
+        ),
         ("-S 1 m.ko", "-S needs an output file"),
         ("-S 0 -o f m.ko", "Invalid value '0' for -S"),
         ("-c a -x 1 m.ko", "exclude each other"),

@@ -256,6 +256,12 @@ def test_interrupted_command_is_no_failure(play):
     assert session.target.complaint() == ""
 
 
+@pytest.mark.parametrize("seconds", [2_592_000, 1e308])
+def test_a_timeout_may_be_longer_than_a_wait_can_be(play, seconds):
+    _, errors, heard, _ = play([ARMED, ("sleep", 0.1), EXIT], timeout=seconds)
+    assert (errors, heard) == ("", ["start 0", "stop"])
+
+
 def test_timeout_ends_the_session(play):
     started = time.monotonic()
     _, _, heard, _ = play([ARMED], timeout=0.2)

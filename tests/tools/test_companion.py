@@ -60,6 +60,7 @@ def cases(text: str, name: str = "a.test.toml") -> None:
         ("[case.x]\nstatus = true", "'status' must be a number from 0 to 255"),
         ("[case.x]\ntimeout = 0", "'timeout' must be a number of seconds above 0"),
         ("[case.x]\ntimeout = nan", "'timeout' must be a number of seconds above 0"),
+        ("[case.x]\ntimeout = 1e6", "seconds above 0 and below 1000000"),
         ('[case.x]\nkernel = { from = "new" }', "'kernel.from': 'new' is no version such as 6.12"),
         ('[case.x]\nkernel = { to = "6.1" }', "kernel: unknown key 'to'"),
         ('[case.x]\nkernel = "6.1"', "'kernel' must be a table"),

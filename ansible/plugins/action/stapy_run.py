@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -161,8 +162,8 @@ def _nonsense(given: dict[str, Any]) -> str:
         if extra:
             return f"{', '.join(extra)}: the module is built already"
     for name in ("timeout", "grace", "output_limit"):
-        if not given[name] > 0:
-            return f"{name} must be above 0"
+        if not 0 < given[name] < math.inf:
+            return f"{name} must be above 0" + (", and finite" if given[name] > 0 else "")
     for name, value in given["globals"].items():
         if not str(name).isidentifier():
             return f"globals: '{name}' is no name of a global"

@@ -190,6 +190,7 @@ INTERNAL = {
     "_limit": {"type": "int", "required": True},
 }
 BLOCK = 1 << 16
+LONGEST_WAIT = 86400  # seconds; a poll cannot wait longer than 24 days
 
 
 class Session:
@@ -222,7 +223,8 @@ class Session:
                         break  # a command that it started may hold the pipes
                     number, patience = asked.pop(0)
                     last = time.monotonic() + patience
-                for key, _ in selector.select(max(last - time.monotonic(), 0)):
+                left = min(max(last - time.monotonic(), 0), LONGEST_WAIT)
+                for key, _ in selector.select(left):
                     if not self._take(key.fileobj, key.data):
                         selector.unregister(key.fileobj)
         return self.process.wait()

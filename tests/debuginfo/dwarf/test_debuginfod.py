@@ -125,6 +125,17 @@ def test_trouble(
     assert not folder.exists() or not list(folder.iterdir())  # nothing half done stays
 
 
+@pytest.mark.parametrize("number", ["inf", "nan", "-1", "1e30", "1e400"])
+def test_numbers_that_no_clock_and_no_file_has(
+    server: Server, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    monkeypatch.setenv("DEBUGINFOD_TIMEOUT", number)
+    monkeypatch.setenv("DEBUGINFOD_MAXSIZE", number)
+    server.serve(ID, elf(ID))
+    path, problems = fetch(ID, "the kernel", nothing)
+    assert path is not None and problems == []
+
+
 def test_patience_has_an_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEBUGINFOD_TIMEOUT", "0.1")
     server.serve(ID, elf(ID))

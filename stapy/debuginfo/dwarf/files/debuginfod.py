@@ -8,6 +8,7 @@ keeps them, so that what one tool fetched serves all.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -101,11 +102,17 @@ def _remember_miss(path: Path) -> None:
 
 
 def number_in(name: str, default: float) -> float:
-    """Read the number in a variable of the environment; the default when it has none."""
+    """Read a variable of the environment; the default when it has no number of 0 or more."""
     try:
-        return float(os.environ.get(name, ""))
+        number = float(os.environ.get(name, ""))
     except ValueError:
         return default
+    return number if 0 <= number < math.inf else default
+
+
+def patience() -> float:
+    """Return the seconds that a server may be silent; a socket can wait for 24 days at most."""
+    return min(number_in("DEBUGINFOD_TIMEOUT", TIMEOUT), 1e6)
 
 
 def reason_of(error: Exception) -> str:
@@ -124,7 +131,7 @@ def _download(
 
     request = Request(address, headers={"User-Agent": "stapy"})  # schemes: servers()
     try:
-        with urlopen(request, timeout=number_in("DEBUGINFOD_TIMEOUT", TIMEOUT)) as answer:
+        with urlopen(request, timeout=patience()) as answer:
             _keep(answer, path, build_id, what, notice)
     except HTTPError as error:
         if error.code in (404, 410):

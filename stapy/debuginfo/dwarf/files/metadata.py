@@ -11,7 +11,7 @@ import time
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo.dwarf.files.debuginfod import TIMEOUT, number_in, reason_of, servers
+from stapy.debuginfo.dwarf.files.debuginfod import patience, reason_of, servers
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record, new
 
@@ -77,10 +77,9 @@ def _fetched(url: str, key: str, path: str) -> bytes:
     value = path.encode("utf-8", "surrogateescape")
     query = urlencode({"key": key, "value": value})
     request = Request(f"{url}/metadata?{query}", headers={"User-Agent": "stapy"})
-    patience = number_in("DEBUGINFOD_TIMEOUT", TIMEOUT)
     try:
-        with urlopen(request, timeout=patience) as answer:
-            return _whole(answer, time.monotonic() + patience)
+        with urlopen(request, timeout=patience()) as answer:
+            return _whole(answer, time.monotonic() + patience())
     except HTTPError as error:
         with error:
             old = ", as debuginfod does before elfutils 0.192" if error.code in _TOO_OLD else ""
