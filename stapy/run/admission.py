@@ -53,7 +53,7 @@ def _placed(path: str, opened: int, folder: str) -> Optional[ModuleFile]:
         return None
     fd = -1
     try:
-        why = _why_open(os.fstat(around))
+        why = why_open(os.fstat(around))
         if why:
             raise RunError(f"modules in {folder} are not trusted: {why}")
         name = path.rpartition("/")[2]
@@ -61,7 +61,7 @@ def _placed(path: str, opened: int, folder: str) -> Optional[ModuleFile]:
         status = os.fstat(fd)
         if not os.path.samestat(status, os.fstat(opened)):
             return None
-        why = _why_open(status)
+        why = why_open(status)
         if why:
             raise RunError(f"{folder}/{name} is not trusted: {why}")
         placed, fd = ModuleFile(f"{folder}/{name}", fd), -1
@@ -74,7 +74,7 @@ def _placed(path: str, opened: int, folder: str) -> Optional[ModuleFile]:
             os.close(fd)
 
 
-def _why_open(status: os.stat_result) -> str:
+def why_open(status: os.stat_result) -> str:
     """Say who but root can change a file or folder, "" for nobody."""
     if status.st_uid:
         return f"it belongs to user {status.st_uid}, not to root"

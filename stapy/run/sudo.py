@@ -12,7 +12,7 @@ import stat
 import sys
 
 from . import refusals
-from .admission import FOLDER
+from .admission import FOLDER, why_open
 from .errors import RunError
 from .groups import NAMES, PAGE, STAPDEV, look_up
 from .lacks import program, run
@@ -174,37 +174,60 @@ def rule() -> List[str]:
         if not _PLAIN.issuperset(path):
             raise RunError(f"'{path}' cannot stand in a rule of sudo's: install stapy elsewhere")
     for path in _files(words[0], words[2]):
-        why = _why_open(path)
-        if why:
-            raise RunError(f"the rule would let others become root: {why}")
-        if _is_closed(path):
-            raise RunError(f"members could not run it: '{path}' is closed to them")
+        try:
+            _check(
+                path, path in _above(words[2]) and path not in _above(os.path.realpath(words[0]))
+            )
+        except OSError as error:
+            raise RunError(f"'{path}' cannot be looked at: {error.strerror}") from None
     return _RULE.format(command=" ".join(words)).splitlines()
 
 
 def _files(python: str, folder: str) -> Iterator[str]:
-    """Yield what root would run, with the folders above."""
-    for path in (python, os.path.realpath(python), folder):
-        while path != "/":
-            yield path
-            path = os.path.dirname(path)
+    """Yield what root would run, with the folders above, and the same of what links lead to."""
+    yield from _way(python)
+    yield from _way(folder)
     for around, folders, names in os.walk(folder):
         for name in (*folders, *names):
-            yield f"{around}/{name}"
+            path = f"{around}/{name}"
+            yield path
+            if os.path.islink(path):
+                yield from _way(path)
+                if name in folders:  # Python would look for modules in it, we do not
+                    raise RunError(f"'{path}' is a link to a folder: install stapy without it")
 
 
-def _is_closed(path: str) -> bool:
-    mode = os.stat(path).st_mode
-    return not mode & (stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH)
+def _way(path: str) -> Iterator[str]:
+    """Yield what a path leads through, from its end; of a link also the way to its target."""
+    for place in (path, *_above(path)):
+        yield place
+        if os.path.islink(place):
+            yield from _way(
+                os.path.normpath(os.path.join(os.path.dirname(place), os.readlink(place)))
+            )
+            yield from _way(os.path.realpath(place))  # the same, but for ".." behind a link
 
 
-def _why_open(path: str) -> str:
-    """Say who but root can change what stands at a path, "" for nobody."""
+def _above(path: str) -> List[str]:
+    """List the folders above a path, but for the root of all."""
+    folders = []
+    while os.path.dirname(path) != "/":
+        path = os.path.dirname(path)
+        folders.append(path)
+    return folders
+
+
+def _check(path: str, may_be_sticky: bool) -> None:
+    """Raise `RunError` where others than root can change what stands here, or cannot read it.
+
+    In a folder with the sticky bit nobody can replace what is root's, but all can add: above our
+    code that does no harm (``may_be_sticky``). In it that is a module, near Python its settings.
+    """
     status = os.stat(path)
-    if status.st_uid:
-        return f"'{path}' belongs to user {status.st_uid}"
-    # In a folder with the sticky bit nobody can replace what is root's.
-    if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
-        return ""
-    shared = status.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if status.st_gid else 0))
-    return f"'{path}' may be written to by others than root" if shared else ""
+    is_folder = stat.S_ISDIR(status.st_mode)
+    is_sticky = is_folder and status.st_mode & stat.S_ISVTX and not status.st_uid
+    why = "" if may_be_sticky and is_sticky else why_open(status)
+    if why:
+        raise RunError(f"the rule would let others become root: '{path}': {why}")
+    if not status.st_mode & (stat.S_IXOTH if is_folder else stat.S_IROTH):
+        raise RunError(f"members could not run it: '{path}' is closed to them")

@@ -345,6 +345,30 @@ def test_sudo_is_missing_or_lacks_the_rule(monkeypatch: pytest.MonkeyPatch) -> N
     assert asked[0][-3:] == ["--as-member", "m.ko", "a b"]
 
 
+# What others than root can write to, and what is said of it; the last is where a link leads to.
+CHANGEABLE = [
+    ("run/cli.py", 0o646, (0, 0), "all users may write"),
+    ("run/cli.py", 0o664, (0, 0), "group 0 may write"),
+    ("run/cli.py", 0o664, (0, 7), "group 7 may write"),
+    ("run", 0o1777, (0, 0), "all users may write"),
+    ("run/cli.py", 0o644, (7, 0), "it belongs to user 7"),
+    ("far/in/m.py", 0o664, (0, 0), "group 0 may write"),
+    ("far", 0o775, (0, 0), "group 0 may write"),
+    ("far", 0o1777, (0, 0), "all users may write"),
+]
+
+
+@as_root
+def test_only_above_our_code_a_folder_may_be_sticky(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    sudo._check(str(tmp_path), True)
+    with pytest.raises(RunError, match="all users may write"):
+        sudo._check(str(tmp_path), False)
+    os.chown(tmp_path, 7, 0)
+    with pytest.raises(RunError, match="it belongs to user 7"):
+        sudo._check(str(tmp_path), True)
+
+
 @as_root
 def test_no_rule_for_what_others_can_change(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -367,11 +391,26 @@ def test_no_rule_for_what_others_can_change(
     (folder / "cli.py").chmod(0o600)
     with pytest.raises(RunError, match=r"could not run it: '.*cli.py' is closed to them"):
         sudo.rule()
-    (folder / "cli.py").chmod(0o666)
-    with pytest.raises(RunError, match=r"cli.py' may be written to by others than root"):
+    far = tmp_path / "far"
+    (far / "in").mkdir(parents=True)
+    (far / "in/m.py").write_text("")
+    for place, mode, owner, why in CHANGEABLE:
+        path = tmp_path / place
+        path.chmod(mode)
+        os.chown(path, *owner)
+        with pytest.raises(RunError, match=f"become root: '({path}|.*/cli.py)': {why}"):
+            sudo.rule()
+        os.chown(path, 0, 0)
+        path.chmod(0o755)
+        if owner == (7, 0):
+            path.unlink()
+            path.symlink_to("../far/in/m.py")
+    (folder / "more").symlink_to(far)
+    with pytest.raises(RunError, match="run/more' is a link to a folder"):
         sudo.rule()
-    os.chown(folder / "cli.py", 7, 7)
-    with pytest.raises(RunError, match=r"cli.py' belongs to user 7"):
+    (folder / "more").unlink()
+    (folder / "gone.py").symlink_to("nowhere")
+    with pytest.raises(RunError, match=r"gone.py' cannot be looked at: No such file"):
         sudo.rule()
     words[2] = f"{tmp_path}/a,b"
     with pytest.raises(RunError, match="cannot stand in a rule"):
