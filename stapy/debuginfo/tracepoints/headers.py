@@ -6,6 +6,7 @@ A header is compiled once, by who sets `HeaderPoints.compile`, to an object whos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.glob import literal_prefix, matcher
 from stapy.debuginfo.tracepoints.systems import trace_headers
 from stapy.debuginfo.units import KernelUnits
+from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
@@ -35,6 +37,7 @@ class HeaderPoints:
         self.compile: Compile | None = None
         self._headers: dict[str, Path] | None = None
         self._objects: dict[Path, DwarfFile | None] = {}
+        self._types = _KnownTypes()
 
     @property
     def headers(self) -> dict[str, Path]:
@@ -73,15 +76,21 @@ class HeaderPoints:
         if place is None:
             return []
         found: c.FunctionType | None = self._units.safe(None, dwarf.prototype, place)
-        known = found.params if found is not None else ()
-        return list(takewhile(lambda one: not _is_private(one.type), known))
+        params = found.params if found is not None else ()
+        known = takewhile(lambda one: not self._units.safe(True, _holds_private, one.type), params)
+        return [replace(one, type=self._types.known(one.type)) for one in known]
 
     def type(self, name: str) -> c.CType | None:
-        """Find the definition of a struct in what was compiled up to now."""
+        """Find the definition of a struct in what was compiled up to now.
+
+        One that holds a type that nobody knows is none: where its members are is not known.
+        """
         for dwarf in self._objects.values():
             found = self._units.safe(None, dwarf.type, name) if dwarf is not None else None
-            if found is not None and not (isinstance(found, c.Struct) and found.is_declaration):
-                return found
+            if found is None or (isinstance(found, c.Struct) and found.is_declaration):
+                continue
+            if not self._units.safe(True, _holds_private, found):
+                return self._types.known(found)
         return None
 
     def _object(self, name: str) -> DwarfFile | None:
@@ -95,8 +104,34 @@ class HeaderPoints:
         return self._objects[header]
 
 
-def _is_private(type: c.CType) -> bool:
-    while isinstance(type, c.Typedef | c.Qualified):
-        type = type.target
-    target = type.target if isinstance(type, c.Pointer) else None
-    return isinstance(target, c.Struct) and target.name == _PRIVATE
+class _KnownTypes:
+    """Types in which structs have no members where nobody knows the size of one."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[c.Struct, c.Struct]] = {}  # by the id of the first
+
+    def known(self, type: c.CType) -> c.CType:
+        """Return such a type; the same for the same struct."""
+        if isinstance(type, c.Struct):
+            made = replace(type, load=partial(self._members, type), cached=None)
+            return self._made.setdefault(id(type), (type, made))[1]
+        if isinstance(type, c.Array):
+            return replace(type, element=self.known(type.element))
+        if isinstance(type, c.Pointer | c.Typedef | c.Qualified):
+            return replace(type, target=self.known(type.target))
+        return type
+
+    def _members(self, struct: c.Struct) -> list[c.Member]:
+        if _holds_private(struct):
+            return []
+        return [replace(one, type=self.known(one.type)) for one in struct.members()]
+
+
+def _holds_private(type: c.CType) -> bool:
+    """Tell whether a type is, or has inside, one that is nobody's but the code's."""
+    type = c.strip(type)
+    if isinstance(type, c.Pointer):
+        return isinstance(type.target, c.Struct) and type.target.name == _PRIVATE
+    if isinstance(type, c.Array):
+        return _holds_private(type.element)
+    return isinstance(type, c.Struct) and any(_holds_private(one.type) for one in type.members())
