@@ -50,6 +50,12 @@ def is_headers(module: str) -> bool:
     return _SPEC.fullmatch(module) is not None
 
 
+def is_of_kernel(spec: str) -> bool:
+    """Tell the kernel's headers, compiled as its makefiles say, from the user's."""
+    match = _SPEC.fullmatch(spec)
+    return match is not None and match["owner"] in ("kernel", "vmlinux")
+
+
 def compiled(
     spec: str,
     kernel: BuildKernel,
@@ -68,7 +74,7 @@ def compiled(
     if match is None:
         raise HeaderError(f"'{spec}' names no headers")
     runtime = _runtime(options)
-    ours = match["owner"] in ("kernel", "vmlinux")
+    ours = is_of_kernel(spec)
     named = _HEADER.findall(match["headers"])
     owner = kit_key(kernel, runtime, tools) if ours else _identity([name[1:-1] for name in named])
     key = key_of(KIND, owner, spec, *_FLAGS)
@@ -80,10 +86,9 @@ def compiled(
     if ours:
         kit = open_kit(kernel, runtime, cache, scratch, facts, tools)
         words = fill(kit.commands.compile, SOURCE=str(source), OBJECT=str(target))
-        words = [*words, *_FLAGS]
+        _compile([*words, *_FLAGS], tools, kit.commands.environment)
     else:
-        words = ["gcc", *_FLAGS, "-c", "-o", str(target), str(source)]
-    _compile(words, tools if ours else HERE)
+        _compile(["gcc", *_FLAGS, "-c", "-o", str(target), str(source)], HERE)
     return cache.put_file(KIND, key, target) or target
 
 
@@ -116,7 +121,7 @@ def compiled_points(
     while True:  # each round has fewer points or more types
         source.write_text(_text_of_points(header, points, private), encoding="utf-8")
         try:
-            _compile([*words, "-g", "-gdwarf-5", "-w"], tools)
+            _compile([*words, "-g", "-gdwarf-5", "-w"], tools, kit.commands.environment)
         except HeaderError as error:
             unknown = set(points) & set(_UNKNOWN.findall(error.output))
             types = set(_UNKNOWN_TYPE.findall(error.output)) - private
@@ -142,10 +147,13 @@ def _runtime(options: Options) -> Path:
     return Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
 
 
-def _compile(words: list[str], tools: Tools) -> None:
-    """Run a compiler; HeaderError with its first complaint when it fails."""
+def _compile(words: list[str], tools: Tools, environment: dict[str, str] | None = None) -> None:
+    """Run a compiler, with what the kernel's make exports to it.
+
+    Raises `HeaderError` with its first complaint when it fails.
+    """
     try:
-        result: Result = tools.run(words)
+        result: Result = tools.run(words, environment)
     except OSError as error:
         raise HeaderError(f"{words[0]}: {error.strerror}") from None
     if result.status:

@@ -47,7 +47,8 @@ class Kernel(Record):
     (kernel headers), ``source_dir`` the tree with the headers shared by all
     flavours.  What is not installed is None; ``config``, ``exports`` and
     ``modules`` read their files on first use and are empty without them.
-    ``root`` is the file tree in which all this was found.
+    ``root`` is the file tree in which all this was found; ``is_tree`` tells of a
+    build tree that was named by its path, which nobody may have installed.
     """
 
     release: str
@@ -62,6 +63,7 @@ class Kernel(Record):
     exports: Exports
     modules: Modules
     root: Path = OWN
+    is_tree: bool = False
 
     @property
     def base_release(self) -> str:
@@ -163,7 +165,8 @@ def _from_tree(tree: Path, diagnostics: Diagnostics) -> Kernel:
     places = [str(tree / name) for name in _TREE_IMAGES]
     places += [place.format(r=release) for place in _IMAGE_PLACES]
     image = existing(OWN, [*places, str(tree / "vmlinux")])
-    return _assemble(release, tree, modules_dir, image, os.uname().release == release)
+    kernel = _assemble(release, tree, modules_dir, image, os.uname().release == release)
+    return replace(kernel, is_tree=True)
 
 
 def _assemble(

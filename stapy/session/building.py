@@ -68,11 +68,14 @@ def refuse(session: Passes, error: ContainerError) -> NoReturn:
 
 def compile_headers(session: Passes, kernel: Kernel, spec: str) -> Path | None:
     """Compile ``kernel<a.h>`` or ``<a.h>`` to an object with types; None (reported) if bad."""
-    from stapy.build.headers import compiled, is_headers
+    from stapy.build.headers import compiled, is_headers, is_of_kernel
 
     if not is_headers(spec):
         return None
-    return _of_headers(session, kernel, f"types of {spec}", partial(compiled, spec))
+    what = f"types of {spec}"
+    if is_of_kernel(spec) and _is_left_out(session, kernel, what):
+        return None
+    return _of_headers(session, kernel, what, partial(compiled, spec))
 
 
 def compile_trace_header(
@@ -87,9 +90,19 @@ def compile_trace_header(
     options = session.options
     if options.dump or (options.listing is not None and not options.listing_variables):
         return None
-    progress.tell(f"compiling {header.name} for what its tracepoints pass")
     what = f"parameters of the tracepoints of {header}"
+    if _is_left_out(session, kernel, what):
+        return None
+    progress.tell(f"compiling {header.name} for what its tracepoints pass")
     return _of_headers(session, kernel, what, partial(compiled_points, header, points))
+
+
+def _is_left_out(session: Passes, kernel: Kernel, what: str) -> bool:
+    """Tell, and report, whether the session runs no makefiles of this kernel."""
+    why = session.why_not_made(kernel)
+    if why:
+        session.diagnostics.warning("W0682", f"no {what}: {why}")
+    return bool(why)
 
 
 def _of_headers(

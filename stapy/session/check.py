@@ -29,7 +29,13 @@ class Message(Record):
 
 
 class Check(Session):
-    """Passes 1 to 3 of one script; messages are kept in ``messages`` instead of shown."""
+    """Passes 1 to 3 of one script; messages are kept in ``messages`` instead of shown.
+
+    To compile headers of a build tree is to run its makefiles. Who only looks at a script does not
+    expect that, so a tree that was named by its path is not asked, unless it ``trusts_trees``.
+    """
+
+    trusts_trees = False
 
     def __init__(self, options: Options, name: str, text: str) -> None:
         super().__init__(replace(options, script_text=None, script_file=name, last_pass=3))
@@ -66,6 +72,14 @@ class Check(Session):
             problems = services.debuginfo.loaded.problems
             self.refuse("E0293", f"'{kernel.image}' has no BTF", hint="; ".join(problems))
         self.translate(self.elaborate(scripts, services))
+
+    def why_not_made(self, kernel: Kernel) -> str:
+        """Say why makefiles of a kernel are not run, "" when they may be."""
+        if self.trusts_trees or not kernel.is_tree:
+            return ""
+        return (
+            f"to compile them is to run makefiles of '{kernel.build_dir}', which a check does not"
+        )
 
     def show(self) -> None:
         """Keep what the pass has reported."""

@@ -104,6 +104,10 @@ class Passes(PassMessages):
             self.options, self.diagnostics, self.sources, kernel, self.debuginfo, self.library
         )
 
+    def why_not_made(self, kernel: Kernel) -> str:
+        """Say why nothing is compiled with makefiles of a kernel, "" when it may be."""
+        return ""
+
     def list_points(self, scripts: list[Script], services: Services) -> int:
         """Print what -l, -L and --dump-… list; return the exit status, 1 for an empty list."""
         self.at_pass = 2

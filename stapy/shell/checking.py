@@ -23,6 +23,8 @@ _UNEXPECTED, _EMPTY, _NO_PROBES = "E0105", "E0100", "E0238"
 class ShellCheck(Check):
     """A check of a script to which more will be added: what nobody uses yet is no mistake."""
 
+    trusts_trees = True  # what is checked is to be run next
+
     def __init__(self, options: Options, text: str) -> None:
         # What limits and tells of a session is left to the session.
         options = replace(options, rlimits={}, notices=[], last_pass=5)

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from stapy.build import headers
 from stapy.build.headers import PRIVATE, HeaderError, compiled, compiled_points, is_headers
+from stapy.build.process import Result
+from stapy.build.tools import Tools
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.opener import open_first
@@ -101,3 +104,29 @@ def test_what_the_points_of_a_trace_header_pass(
     broken.write_text("#include <nosuch.h>\n")
     with pytest.raises(HeaderError, match=r"nosuch\.h"):
         made(broken, "x")
+
+
+def test_the_kernels_headers_see_what_its_make_exports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = SimpleNamespace(compile=["cc", "SOURCE", "OBJECT"], environment={"KBUILD": "x"})
+    monkeypatch.setattr(headers, "open_kit", lambda *words: SimpleNamespace(commands=commands))
+    monkeypatch.setattr(headers, "kit_key", lambda *words: "key")
+    monkeypatch.setattr(headers, "fill", lambda words, **places: words)
+    seen: list[object] = []
+
+    class Recorded(Tools):
+        def run(self, argv: list[str], environment: dict[str, str] | None = None) -> Result:
+            seen.append(environment)
+            return Result(1, "error: that is all")
+
+    header = tmp_path / "a.h"
+    header.write_text("")
+    rest: Any = (NO_KERNEL, Options(), Cache(tmp_path / "cache"), tmp_path, lambda: "", Recorded())
+    for make in (
+        lambda: compiled("kernel<a.h>", *rest),
+        lambda: compiled_points(header, ["a"], *rest),
+    ):
+        with pytest.raises(HeaderError, match="that is all"):
+            make()
+    assert seen == [commands.environment] * 2

@@ -263,3 +263,41 @@ def test_xml_has_no_character_that_readers_refuse() -> None:
     failure = case.find("failure")
     assert failure is not None and failure.text == "\ufffd"
     assert failure.get("message") == "a\ufffd\ufffd[1m\ufffd\ufffd😀"
+
+
+@pytest.fixture
+def tree(folder: Path) -> Path:
+    """Make a build tree that has a trace header, no BTF, and a makefile that leaves a trace."""
+    made = folder / "tree"
+    for name, text in (
+        (".config", "CONFIG_X86_64=y\n"),
+        ("Makefile", f"$(shell touch {folder}/ran)\n%:\n\t@touch {folder}/ran\n"),
+        ("Module.symvers", ""),
+        ("include/config/kernel.release", "6.1.0-test\n"),
+        ("include/linux/module.h", ""),
+        ("include/trace/events/a.h", "#define TRACE_SYSTEM a\nTRACE_EVENT(a_point,\n"),
+    ):
+        path = made / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("script", "what"),
+    [
+        ('probe kernel.trace("a_point") { println($$vars) }', "parameters of the tracepoints of"),
+        (
+            'probe begin { println(@cast(1, "file", "kernel<linux/fs.h>")->f_pos) }',
+            "types of kernel<linux/fs.h>",
+        ),
+    ],
+)
+def test_makefiles_of_a_tree_are_not_run(
+    folder: Path, tree: Path, script: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("tree.stp").write_text(script + "\n")
+    check("-r", str(tree), "--message-format=short", "tree.stp")
+    said = capsys.readouterr().out
+    assert said.count(f"no {what}") == 1 and "which a check does not" in said
+    assert not (folder / "ran").exists()

@@ -10,6 +10,7 @@ image has their events (`image_systems`).
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,13 +45,8 @@ _NO_EVENT = re.compile(rb".*(?:CLASS|FLAGS|PERF|_FIELD)\w*\Z")
 
 def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
     """Map tracepoints to systems, from the kernel's headers or its tracefs; cached."""
-    headers = _headers(kernel)
-    key = key_of(
-        "systems",
-        _VERSION,
-        *((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in headers),
-        _boot_id() if kernel.is_running else "",
-    )
+    headers, stamps = _headers(kernel)
+    key = key_of("systems", _VERSION, *stamps, _boot_id() if kernel.is_running else "")
     stored = cache.get_bytes("debuginfo", key)
     if stored is None:
         found: dict[str, str] = {}
@@ -70,12 +66,8 @@ def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
 
 def trace_headers(kernel: Kernel, cache: Cache) -> dict[str, Path]:
     """Map tracepoints to the headers that declare them; cached."""
-    headers = _headers(kernel)
-    key = key_of(
-        "trace headers",
-        _VERSION,
-        *((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in headers),
-    )
+    headers, stamps = _headers(kernel)
+    key = key_of("trace headers", _VERSION, *stamps)
     stored = cache.get_bytes("debuginfo", key)
     if stored is None:
         found: dict[str, int] = {}
@@ -110,10 +102,14 @@ def image_systems(kernel: Kernel, btf: Btf, cache: Cache) -> dict[str, str]:
     return {}
 
 
-def _headers(kernel: Kernel) -> list[Path]:
+def _headers(kernel: Kernel) -> tuple[list[Path], list[tuple[str, int, int]]]:
+    """List the trace headers, in order, and what tells another state of each.
+
+    In a tree of anybody's there may be links to nowhere, and pipes, which nobody writes to.
+    """
     folder = kernel.source_dir
     if folder is None:
-        return []
+        return [], []
     arch = "x86" if kernel.arch in ("x86_64", "i386") else kernel.arch
     patterns = (
         "include/trace/events/*.h",
@@ -121,7 +117,16 @@ def _headers(kernel: Kernel) -> list[Path]:
         f"arch/{arch}/include/asm/trace/*.h",
         f"arch/{arch}/include/asm/*trace*.h",
     )
-    return sorted({path for pattern in patterns for path in folder.glob(pattern)})
+    headers, stamps = [], []
+    for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            headers.append(path)
+            stamps.append((str(path), status.st_size, status.st_mtime_ns))
+    return headers, stamps
 
 
 def _boot_id() -> str:

@@ -149,7 +149,7 @@ The option takes a module of the kernel or the path of a program. Wildcards are 
 @cast(p, "type", "kernel<linux/fs.h>") compiles the headers to learn their types. With kernel in
 front they are the kernel's, whose headers must be installed; else the user's, by gcc.  For a kernel
 without BTF the header that declares a tracepoint is compiled as well: without it, the point has no
-variables.""",
+variables.  stapy check does not run the makefiles of a build tree that is named by its path.""",
     "W0659": """One file for the modules of several kernels
 The hosts of --remote have several kernels, and -m names one file: the module of the last kernel is
 left there.  Each host got the one for its own.""",

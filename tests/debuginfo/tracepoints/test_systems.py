@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
-from stapy.debuginfo.tracepoints.systems import scan
+from stapy.cache import Cache
+from stapy.debuginfo.tracepoints.systems import scan, trace_headers, trace_systems
+from tests.debuginfo.world import make_kernel
 
 
 @pytest.mark.parametrize(
@@ -42,3 +47,17 @@ from stapy.debuginfo.tracepoints.systems import scan
 )
 def test_headers(text: bytes, found: dict[str, str]) -> None:
     assert dict(scan(text)) == found
+
+
+def test_a_tree_has_more_than_files(tmp_path: Path) -> None:
+    """Links to nowhere, pipes that nobody writes to, folders: they are not read."""
+    kernel = make_kernel(tmp_path)
+    folder = tmp_path / "source/include/trace/events"
+    (folder / "gone.h").symlink_to("nowhere.h")
+    (folder / "round.h").symlink_to("round.h")
+    os.mkfifo(folder / "pipe.h")
+    (folder / "folder.h").mkdir()
+    (folder / "zlast.h").write_text("#define TRACE_SYSTEM last\nTRACE_EVENT(last_point,\n")
+    cache = Cache(tmp_path / "cache")
+    assert trace_headers(kernel, cache)["last_point"] == folder / "zlast.h"
+    assert trace_systems(kernel, cache)["last_point"] == "last"
