@@ -118,7 +118,7 @@ def test_the_kernels_headers_see_what_its_make_exports(
     class Recorded(Tools):
         def run(self, argv: list[str], environment: dict[str, str] | None = None) -> Result:
             seen.append(environment)
-            return Result(1, "error: that is all")
+            return Result(argv, 1, "error: that is all", 0.0)
 
     header = tmp_path / "a.h"
     header.write_text("")
