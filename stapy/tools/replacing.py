@@ -16,6 +16,7 @@ from stapy.run.output import open_file, planted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from io import BufferedWriter
 
 
 class WriteError(Exception):
@@ -42,15 +43,20 @@ class _Begun(Record):
 def replace(path: Path, data: bytes) -> None:
     """Put new content into a file, wholly or not at all; links to it, its mode and owner stay.
 
-    What is no regular file, as a pipe, is written to.
+    What is no regular file, as a pipe, is written to, and so is a file whose owner, access list
+    or second name another file in its place would not have.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         path.write_bytes(data)
         return
     begun = _beside(os.path.realpath(path))
+    if begun is None:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb") as file:
+            _fill(file, data)
+        return
     try:
         with os.fdopen(begun.fd, "wb") as file:
-            file.write(data)
+            _fill(file, data)
         begun.finish()
     except BaseException:
         begun.drop()
@@ -61,11 +67,18 @@ def create(path: Path, data: bytes) -> None:
     """Make a new file, wholly or not at all; `FileExistsError` where one is."""
     with path.open("xb") as file:
         try:
-            file.write(data)
-            file.flush()
+            _fill(file, data)
         except BaseException:
             path.unlink()
             raise
+
+
+def _fill(file: BufferedWriter, data: bytes) -> None:
+    """Make this the content of a file, for good: also when the machine stops now."""
+    file.write(data)
+    file.truncate()
+    file.flush()
+    os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
@@ -74,7 +87,7 @@ def written(name: str) -> Iterator[Callable[[str], None]]:
 
     What stands there gives way when all is written, and stays as it is after an error or Ctrl-C.
     What is no regular file, as a pipe, gets the text at once; so does a file whose folder we may
-    not write to.
+    not write to, or whose owner, access list or second name another file would not have.
     """
     begun = None
     try:
@@ -94,12 +107,21 @@ def written(name: str) -> Iterator[Callable[[str], None]]:
                     raise _unwritable(name, error) from None
 
             yield put
+            if begun:
+                _settle(fd, name)
         if begun:
             _finish(begun, name)
     except BaseException:
         if begun:
             begun.drop()
         raise
+
+
+def _settle(fd: int, name: str) -> None:
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        raise _unwritable(name, error) from None
 
 
 def _finish(begun: _Begun, name: str) -> None:
@@ -144,15 +166,43 @@ def _is_open(there: os.stat_result) -> bool:
     return False
 
 
-def _beside(place: str) -> _Begun:
-    """Make a file that is to take a place, with mode and owner of what stands there, if we may."""
+def _beside(place: str) -> _Begun | None:
+    """Make a file that is to take a place; None where it would not be like what stands there."""
     there = os.stat(place) if os.path.lexists(place) else None  # noqa: PTH116
+    if there and there.st_nlink > 1:
+        return None
     mode = stat.S_IMODE(there.st_mode) if there else 0o666
     name = os.path.join(os.path.dirname(place), f".stapy-{secrets.token_hex(8)}")  # noqa: PTH118, PTH120
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     begun = _Begun(os.open(name, flags, mode & 0o666), name, place)
     if there:
-        with contextlib.suppress(PermissionError):
-            os.fchown(begun.fd, there.st_uid, there.st_gid)
-        os.fchmod(begun.fd, mode)
+        try:
+            _make_alike(begun.fd, place, there)
+        except BaseException as error:
+            os.close(begun.fd)
+            begun.drop()
+            if isinstance(error, OSError):
+                return None
+            raise
     return begun
+
+
+def _make_alike(fd: int, place: str, there: os.stat_result) -> None:
+    """Give a new file owner, mode and attributes of another; `OSError` where we may not."""
+    os.fchown(fd, there.st_uid, there.st_gid)
+    os.fchmod(fd, stat.S_IMODE(there.st_mode))
+    wanted, own = _attributes(place), _attributes(fd)  # access lists are among them
+    for name in own.keys() - wanted.keys():
+        os.removexattr(fd, name)
+    for name, value in wanted.items():
+        if own.get(name) != value:
+            os.setxattr(fd, name, value)
+
+
+def _attributes(file: int | str) -> dict[str, bytes]:
+    try:
+        return {name: os.getxattr(file, name) for name in os.listxattr(file)}
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return {}
+        raise

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,67 @@ def test_links_that_others_planted_are_not_followed(tmp_path: Path) -> None:
     with pytest.raises(WriteError):
         write("open/log")
     assert Path("target").read_text() == "old"
+
+
+def put_by_replace(name: str) -> None:
+    replace(Path(name), b"new\n")
+
+
+BOTH = pytest.mark.parametrize("put", [write, put_by_replace])
+
+
+@BOTH
+def test_a_second_name_has_the_new_text(put: Callable[[str], None]) -> None:
+    Path("log").write_text("old, and longer")
+    os.link("log", "other")
+    put("log")
+    assert Path("other").read_text() == "new\n" and Path("other").samefile("log")
+    assert names() == ["log", "other"]
+
+
+@BOTH
+@pytest.mark.parametrize("lack", ["fchown", "setxattr"])
+def test_a_file_is_not_taken_from_its_owner(
+    put: Callable[[str], None], lack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may write to it but may not make another like it writes to it."""
+
+    def refuse(*words: object) -> None:
+        raise PermissionError(errno.EPERM, "no")
+
+    Path("log").write_text("old, and longer")
+    try:
+        os.setxattr("log", "user.what", b"kept")
+    except OSError:
+        pytest.skip("this file system has no attributes")
+    number = Path("log").stat().st_ino
+    monkeypatch.setattr(os, lack, refuse)
+    put("log")
+    assert (Path("log").stat().st_ino, Path("log").read_text()) == (number, "new\n")
+    assert names() == ["log"]
+
+
+@BOTH
+def test_attributes_stay(put: Callable[[str], None]) -> None:
+    Path("log").write_text("old")
+    try:
+        os.setxattr("log", "user.what", b"kept")
+    except OSError:
+        pytest.skip("this file system has no attributes")
+    number = Path("log").stat().st_ino
+    put("log")
+    assert Path("log").stat().st_ino != number
+    assert os.getxattr("log", "user.what") == b"kept"
+
+
+@BOTH
+def test_the_text_is_on_the_disk_before_the_old_one_goes(
+    put: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    sync, move = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (done.append("fsync"), sync(fd)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (done.append("replace"), move(*paths)))
+    Path("log").write_text("old")
+    put("log")
+    assert done == ["fsync", "replace"]
