@@ -27,11 +27,15 @@ class ListAge(Record):
 
 def age_of(suite: str, lists: Path, now: datetime) -> ListAge:
     """Look at the dates of the list of a suite in apt's folder of lists."""
-    name = f"*_dists_{suite.replace('/', '_')}"
+    name = "*_dists_" + suite.replace("_", "%5f").replace("/", "_")  # as apt writes them
     files = [*lists.glob(f"{name}_InRelease"), *lists.glob(f"{name}_Release")]
+    if not files:
+        return ListAge(why=f"there is no list of {suite} that says of when it is")
     for file in files:
         text = file.read_text("utf-8", "replace")
         made, until = _date(text, "Date"), _date(text, "Valid-Until")
+        if until is None and _field(text, "Valid-Until") is not None:
+            return ListAge(why=f"the list of {suite} does not say clearly until when it is good")
         if until is not None and until < now:
             return ListAge(why=f"the list of {suite} was good until {_day(until)} only")
         if made is None:
@@ -51,11 +55,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def _field(text: str, name: str) -> str | None:
+    """Return the value of a field, None without it; apt heeds no capitals in its name either."""
+    found = re.search(rf"^{name}:[ \t]*(.*)$", text, re.M | re.I)
+    return found[1].strip() if found else None
+
+
 def _date(text: str, field: str) -> datetime | None:
-    found = re.search(rf"^{field}: (.*)$", text, re.M)
+    value = _field(text, field)
     try:
-        date = parsedate_to_datetime(found[1].strip()) if found else None
-    except ValueError:
+        date = parsedate_to_datetime(value) if value is not None else None
+    except (ValueError, OverflowError):
         return None
     return date.replace(tzinfo=UTC) if date is not None and date.tzinfo is None else date
 

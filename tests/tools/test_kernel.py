@@ -52,7 +52,12 @@ if "download" in words and "HANGS" in os.environ:
     time.sleep(600)
 if "update" in words:
     folder = os.path.dirname(os.environ["APT_CONFIG"]) + "/state/lists/"
-    for suite, fields in eval(os.environ.get("LISTS", "{{}}")).items():
+    from email.utils import formatdate
+    rows = open(os.path.dirname(os.environ["APT_CONFIG"]) + "/sources.new").read().splitlines()
+    lists = {{row.split()[-2]: "Date: " + formatdate() + "\\n" for row in rows}}
+    lists.update(eval(os.environ.get("LISTS", "{{}}")))
+    for suite, fields in lists.items():
+        if fields is None: continue
         open(folder + "deb.debian.org_debian_dists_" + suite + "_InRelease", "w").write(fields)
 if words[0] == "search":
     [print(one, "- text") for one in known if re.search(words[2], one)]
@@ -284,6 +289,7 @@ NEW = dated(3, 4)
         ({"sid": NEW, "trixie": dated(10, -3)}, "the list of trixie was good until ", ""),
         ({"sid": dated(-5, 9)}, "which is still to come", ""),
         ({"sid": "Date: soon\n"}, "the list of sid does not say of when it is", ""),
+        ({"sid": None}, "there is no list of sid that says of when it is", ""),
         ({"sid": NEW, "bullseye": dated(900, -890)}, "", ""),  # which nobody asks for
     ],
 )
@@ -291,7 +297,7 @@ def test_lists_that_are_old(
     log: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    lists: dict[str, str],
+    lists: dict[str, str | None],
     refused: str,
     warned: str,
 ) -> None:
