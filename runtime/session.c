@@ -16,14 +16,17 @@ char *stapy_remote_uri = "";
 module_param(stapy_remote_uri, charp, 0);
 
 /*
- * Whom the session is for, and up to which level: said by stapy-run's keeper when a member of
- * stapusr, stapsys or stapdev loads us, and by nobody else. Root's own sessions have neither.
+ * Whom the session is for, up to which level, and his own: said by stapy-run's keeper when a member
+ * of stapusr, stapsys or stapdev loads us, and by nobody else. Root's own sessions have none. What
+ * root has put into the trusted folder is started at any level, so the first may be above his own.
  */
 #define NOBODY ((unsigned int)-1)
 static unsigned int stapy_user = NOBODY;
 module_param(stapy_user, uint, 0444);
 static int stapy_level;
 module_param(stapy_level, int, 0);
+static int stapy_member_level;
+module_param(stapy_member_level, int, 0);
 
 static DEFINE_MUTEX(session_mutex);
 static int marks;			/* STAPY_MASKS, STAPY_HIDES: in all states */
@@ -204,7 +207,7 @@ int stapy_session_start(int target, int spaces)
 	if (!stapy_session_trusts_caller() && !uid_eq(current_uid(), stapy_session_user()))
 		return -EPERM;
 	/* Whose name spaces are taken is said by the session's user, not by who has loaded us. */
-	if (spaces && stapy_user != NOBODY && stapy_level < STAPY_STAPDEV)
+	if (spaces && stapy_user != NOBODY && stapy_member_level < STAPY_STAPDEV)
 		return -EPERM;
 	mutex_lock(&session_mutex);
 	if (!change_state(STAPY_LOADED, STAPY_STARTING)) {

@@ -104,9 +104,13 @@ def check_parameters(member: GroupMember, words: List[str], known: Iterable[str]
 
 def limits(member: GroupMember, admitted: Admitted) -> List[str]:
     """List the parameters that tell a module whom it is for; it enforces them itself."""
-    if "stapy_user" not in admitted.module.parameters:
+    if "stapy_member_level" not in admitted.module.parameters:
         raise RunError(
             f"module '{admitted.module.path}' was made by a stapy that knows no levels of "
             "privilege: make it again"
         )
-    return [f"stapy_user={member.uid}", f"stapy_level={admitted.level}"]
+    return [
+        f"stapy_user={member.uid}",
+        f"stapy_level={admitted.level}",
+        f"stapy_member_level={member.level}",
+    ]

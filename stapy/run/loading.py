@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # What a module tells, and what it is told by `keeper` alone.
-_NOT_THE_USERS = {"stapy_state", "stapy_user", "stapy_level"}
+_NOT_THE_USERS = {"stapy_state", "stapy_user", "stapy_level", "stapy_member_level"}
 
 
 def refuse_foreign(name: str) -> None:

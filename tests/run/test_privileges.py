@@ -154,6 +154,7 @@ def test_a_link_or_a_pipe_in_the_folder_is_no_module(trusted: Path, tmp_path: Pa
         (STAPSYS, "stapy_buffer_mb=4", "-b is for root and members of the group stapdev"),
         (STAPDEV, "stapy_buffer_mb=4", ""),
         (STAPUSR, "stapy_level=3", "'stapy_level' is no global"),
+        (STAPUSR, "stapy_member_level=3", "'stapy_member_level' is no global"),
         (STAPDEV, "stapy_user=0", "'stapy_user' is no global"),
         (STAPDEV, "stapy_hidden=1", "'stapy_hidden' is no global"),
         (STAPUSR, "stapy-level=3", "'stapy-level' is no global"),  # the kernel would take it
@@ -161,7 +162,15 @@ def test_a_link_or_a_pipe_in_the_folder_is_no_module(trusted: Path, tmp_path: Pa
     ],
 )
 def test_parameters(level: int, word: str, why: str) -> None:
-    known = ("most", "tz_name", "stapy_buffer_mb", "stapy_level", "stapy_user", "stapy_hidden")
+    known = (
+        "most",
+        "tz_name",
+        "stapy_buffer_mb",
+        "stapy_level",
+        "stapy_user",
+        "stapy_hidden",
+        "stapy_member_level",
+    )
     if not why:
         admission.check_parameters(user(level), [word], known)
         return
@@ -174,15 +183,20 @@ def test_a_module_that_knows_no_levels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="knows no levels of privilege: make it again"):
         admission.limits(user(STAPDEV), old)
     old.module.parameters["stapy_user"] = "uint"
-    assert admission.limits(user(STAPUSR), old) == ["stapy_user=2002", "stapy_level=3"]
+    with pytest.raises(RunError, match="make it again"):  # it would take name spaces from anybody
+        admission.limits(user(STAPDEV), old)
+    old.module.parameters["stapy_member_level"] = "int"
+    told = ["stapy_user=2002", "stapy_level=3", "stapy_member_level=1"]
+    assert admission.limits(user(STAPUSR), old) == told
 
 
 def test_nobody_sets_what_the_keeper_tells(tmp_path: Path) -> None:
     from stapy.run.options import RunOptions
 
     module = ModuleFile(str(make_module(tmp_path / "m.ko")))
-    module.parameters |= {"stapy_user": "uint", "stapy_level": "int"}
-    for word in ("stapy_user=7", "stapy_level=3"):
+    names = ("stapy_user", "stapy_level", "stapy_member_level")
+    module.parameters |= dict.fromkeys(names, "int")
+    for word in (f"{name}=3" for name in names):
         with pytest.raises(RunError, match="has no global"):
             loading.parameters(module, RunOptions(parameters=[word]))
 

@@ -176,7 +176,8 @@ def test_the_module_itself_refuses(prepared: Machine, modules: dict[str, Path]) 
     insmod $any stapy_user=2002 stapy_level=2 2>/dev/null; echo loaded $?
     insmod $waits stapy_user=2002 stapy_level=0 2>/dev/null; echo loaded $?
     insmod $any stapy_user=2002 stapy_level=3; echo loaded $?; rmmod any
-    insmod $waits stapy_user=2002 stapy_level=1; exec 3<>/proc/stapy_waits/control
+    insmod $waits stapy_user=2002 stapy_level=3 stapy_member_level=1
+    exec 3<>/proc/stapy_waits/control
     $as2002 sh -c 'echo "file 0 /bin/true" >&3' 2>/dev/null; echo said $?
     cp /usr/bin/printf roots; chmod 4755 roots; hand='roots "file 0 /bin/true\\n" >&3 </bin/true'
     # A module that names no program has no use for one.
