@@ -17,7 +17,12 @@ def start(words: list[str]) -> int:
     ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != int(words[0]):
         return 1
-    return main(words[1:])
+    try:
+        # Blocked until now (`stapy.notebook.process`): imports would end in a traceback.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+        return main(words[1:])
+    except KeyboardInterrupt:
+        return 1
 
 
 if __name__ == "__main__":

@@ -54,12 +54,14 @@ class Magic:
     def _run(self, words: list[str], options: Options | None) -> StapyResult:
         """Run a session; ``options`` are those of one that gives records."""
         command = process.session_words(words)
-        if options is None:
-            return StapyResult(process.run(command, _told, _complained, _flush))
-        cell = CellOutput(hasattr(self._shell, "kernel"), _told, _hinted)
-        live = LiveRecords(cell, options.snapshots / 1000)
-        status = process.run(command, live.feed, _complained, live.tick)
-        return live.end(status)
+        with process.Interrupts() as interrupts:
+            if options is None:
+                status = process.run(command, _told, _complained, _flush, interrupts)
+                return StapyResult(status)
+            cell = CellOutput(hasattr(self._shell, "kernel"), _told, _hinted)
+            live = LiveRecords(cell, options.snapshots / 1000)
+            status = process.run(command, live.feed, _complained, live.tick, interrupts)
+            return live.end(status)
 
 
 def _words(line: str, cell: str | None) -> tuple[list[str], Options | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import re
 import signal
 import subprocess
@@ -252,6 +253,7 @@ import signal, sys, time
 got = []
 signal.signal(signal.SIGINT, lambda *_: got.append("INT"))
 signal.signal(signal.SIGTERM, lambda *_: got.append("TERM"))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 print("armed", flush=True)
 while len(got) < NEED:
     time.sleep(0.02)
@@ -293,6 +295,76 @@ def test_interrupts_end_the_session(
     assert told in said.out and said.err == ""
 
 
+@pytest.fixture
+def default_interrupts() -> Iterator[None]:
+    """Have SIGINT raise KeyboardInterrupt, as IPython does while a cell runs."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_interrupts")
+@pytest.mark.parametrize(
+    "place",
+    ["stapy.notebook.process._Streams.__init__", "stapy.notebook.live.LiveRecords._take",
+     "stapy.notebook.live.LiveRecords.tick", "stapy.notebook.live.LiveRecords.end",
+     "subprocess.Popen.__init__"],
+)  # fmt: skip
+def test_an_interrupt_loses_nothing_of_what_has_come(
+    shell: InteractiveShell, session: Session, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    session(prints([BEGIN, *RECORDS[1:2] * 300, *RECORDS[4:]]) + "\nimport time; time.sleep(1)")
+    owner, _, name = place.rpartition(".")
+    work = getattr(pkgutil.resolve_name(owner), name)
+    done: list[str] = []
+
+    def interrupted(*args: Any, **named: Any) -> Any:
+        if not done:
+            done.append(place)
+            os.kill(os.getpid(), signal.SIGINT)
+        return work(*args, **named)
+
+    monkeypatch.setattr(place, interrupted)
+    result = run(shell, "--format=json")
+    assert done and (len(result.prints), len(result.globals), result.status) == (300, 3, 0)
+
+
+@pytest.mark.usefixtures("default_interrupts")
+def test_who_goes_on_interrupting_gets_out(shell: InteractiveShell, session: Session) -> None:
+    """Even if something that the session started, and that it does not end, has its streams."""
+    session(
+        "import os, time\n"
+        "if not os.fork():\n    os.setsid()\n    time.sleep(20)\n    os._exit(0)\n"
+        "print('begun', flush=True)"
+    )
+    heard = threading.Event()
+
+    def interrupt() -> None:
+        heard.wait(60)
+        for _ in range(4):
+            time.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        heard.set()
+        run(shell, "")
+    thread.join()
+    assert time.monotonic() - began < 15
+
+
+def test_a_session_that_is_interrupted_at_once_has_no_traceback() -> None:
+    """The signal waits until there is somebody who can obey it."""
+    told: list[str] = []
+    with process.Interrupts() as interrupts:
+        interrupts._hear(signal.SIGINT, None)
+        words = process.session_words(["-p1", "-e", "probe begin {}"])
+        status = process.run(words, told.append, told.append, lambda: None, interrupts)
+    assert status == 1 and "Traceback" not in "".join(told)
+
+
 def test_a_session_ends_with_its_kernel(tmp_path: Path) -> None:
     """A kernel that is killed leaves none behind: the child hears of its death."""
     (tmp_path / "waits.py").write_text(
@@ -306,7 +378,8 @@ def test_a_session_ends_with_its_kernel(tmp_path: Path) -> None:
         "    open('pid', 'w').write(text)\n"
         "    os.kill(os.getpid(), 9)\n"
         "words = [sys.executable, 'waits.py', str(os.getpid())]\n"
-        "process.run(words, heard, print, lambda: None)\n"
+        "with process.Interrupts() as interrupts:\n"
+        "    process.run(words, heard, print, lambda: None, interrupts)\n"
     )
     root = Path(__file__).resolve().parents[2]
     env = {**os.environ, "PYTHONPATH": str(root)}
