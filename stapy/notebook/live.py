@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 from stapy.notebook import tables
+from stapy.notebook.incoming import Lines, taken_apart
 from stapy.notebook.result import Arrays, StapyResult
 from stapy.plot import choice, files
 from stapy.plot.errors import PlotError
@@ -56,15 +56,16 @@ class LiveRecords:
         self._arrays: Arrays = {}
         # Of each global, and host, what the last look at it was and when it began.
         self._looks: dict[tuple[str, ...], tuple[str, float]] = {}
-        self._rest = ""
+        # How many keys elements of each global have, and whether they are statistics.
+        self._shapes: dict[str, tuple[int, bool]] = {}
+        self._lines = Lines()
         self._is_stale = False
         self._next = 0.0  # when something may be drawn again
         self._lacks = ""  # why there are no pictures
 
     def feed(self, text: str) -> None:
         """Take a piece of the output, which may end within a line."""
-        *lines, self._rest = (self._rest + text).split("\n")
-        for line in lines:
+        for line in self._lines.feed(text):
             self._take(line)
 
     def tick(self) -> None:
@@ -74,8 +75,9 @@ class LiveRecords:
 
     def end(self, status: int) -> StapyResult:
         """Take what is left, show all for the last time and return the result."""
-        if self._rest:
-            self._take(self._rest)
+        rest = self._lines.rest()
+        if rest:
+            self._take(rest)
         self._forget_snapshots()
         self.result.status = status
         self.result.take(self._arrays)
@@ -88,38 +90,46 @@ class LiveRecords:
         return self.result
 
     def _take(self, line: str) -> None:
-        try:
-            record = json.loads(line)
-            if not isinstance(record, dict):
-                raise TypeError
-            if record["type"] in ("global", "snapshot"):
-                self._take_global(record)
-            else:
-                self._reader.take(record)
-        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
-            # What the program of -c prints comes on the same stream.
-            self._cell.text(f"{line}\n")
+        text, record = taken_apart(line)
+        if record is None:
+            self._cell.text(f"{text}\n")  # of the program of -c, on the same stream
             return
+        if text:
+            self._cell.text(text)
         kind = record["type"]
+        if kind in ("global", "snapshot"):
+            self._take_global(record)
+        else:
+            self._reader.take(record)
         if kind in ("print", "text"):
-            self._cell.text(str(record["text"]))
+            self._cell.text(record["text"])
         if kind == "print":
             self.result.prints.append(record)
         if kind == "error":
-            self.result.errors.append(str(record["message"]))
+            self.result.errors.append(record["message"])
         self._is_stale = self._is_stale or kind in ("print", "global", "snapshot")
 
     def _take_global(self, record: dict[str, Any]) -> None:
         """Take a global, or an element; the first one of a look replaces what was there before."""
-        name, kind, when = str(record["name"]), record["type"], record["time"]
+        name, kind, when = record["name"], record["type"], record["time"]
         origin = self._reader.origin(record)
+        keys = (*origin, *record.get("keys", ()))
+        self._keep_shape(name, (len(keys), isinstance(record["value"], dict)))
         look = self._looks.get((name, *origin))
         if look is None or look[0] != kind or (kind == "snapshot" and when - look[1] > self._apart):
             self._looks[name, *origin] = (kind, when)
             self._forget(name, tuple(origin))
         self._reader.take({**record, "type": "global"})
-        keys = (*origin, *record.get("keys", ()))
         self._arrays.setdefault(name, {})[keys] = record["value"]
+
+    def _keep_shape(self, name: str, shape: tuple[int, bool]) -> None:
+        """Drop all of a global that is told of in another shape: what was there was not its own.
+
+        A program of -c can print what looks like a record.
+        """
+        if self._shapes.setdefault(name, shape) != shape:
+            self._shapes[name] = shape
+            del self._arrays[name], self._reader.recording.globals[name]
 
     def _forget(self, name: str, origin: tuple[str, ...]) -> None:
         """Drop what was told of a global, by one host where there are several."""

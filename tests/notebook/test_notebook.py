@@ -234,6 +234,84 @@ def test_snapshots_replace_each_other(
     assert said == [tables.as_text(tables_)]
 
 
+def read(*records: dict[str, Any] | str) -> tuple[StapyResult, list[str]]:
+    """Read records, and lines that are none, in a notebook; return what came and what was said."""
+    said: list[str] = []
+    cell = CellOutput(True, said.append, said.append)
+    cell.show = lambda place, bundle: [text.encode() for text in bundle.values()]  # type: ignore
+    live = LiveRecords(cell)
+    for one in records:
+        live.feed(one if isinstance(one, str) else json.dumps(one) + "\n")
+        live._draw(is_last=False)
+    return live.end(0), said
+
+
+TRUE = told("global", 9.0, "a", 7, "x")
+STATISTIC = {"count": 2, "sum": 6, "min": 1, "max": 5, "avg": 3}
+
+
+def test_a_record_behind_half_a_line_is_taken() -> None:
+    """The program of -c stopped within a line, or the session began one."""
+    first, row, last = TRUE, {**RECORDS[1], "time": 2.0}, told("global", 2.0, "n", 5)
+    result, said = read("half {", first, 'a\n{"type": "', row, last, "rest")
+    assert result.globals == {"a": {"x": 7}, "n": 5}
+    assert "".join(said) == 'half {a\n{"type": "3 a\nrest\n' and len(result.prints) == 1
+
+
+@pytest.mark.parametrize(
+    ("forged", "is_text"),
+    [
+        (told("global", 1.0, "a", 7, "x", "y"), False),
+        (told("global", 1.0, "a", 7), False),
+        ({**TRUE, "value": STATISTIC}, False),
+        ({**TRUE, "value": {"count": 3}}, False),
+        ({**TRUE, "value": {}}, True),
+        ({**TRUE, "value": None}, True),
+        ({**TRUE, "keys": [[]]}, True),
+        ({**TRUE, "keys": {}}, True),
+        ({**TRUE, "name": 5}, True),
+        ({**TRUE, "host": []}, True),
+        ({**TRUE, "stack": 5}, True),
+        ({**TRUE, "type": "snapshot", "time": "now"}, True),
+        ({**TRUE, "time": float("nan")}, True),
+        ({**TRUE, "type": "snapshot", "time": True}, True),
+        ({**RECORDS[1], "time": 1.0, "text": None}, True),
+        ({"type": "print", "time": 1.0, "place": "x", "fields": {"n": 1}}, True),
+        ({**RECORDS[1], "time": 1.0, "fields": []}, True),
+        ({**RECORDS[1], "time": 1.0, "fields": {}}, False),
+        ({**RECORDS[1], "time": 1.0, "fields": {"other": "x"}}, False),
+        ({**BEGIN, "time": 1.0, "schema": 99}, True),
+        ({"type": "error", "time": 1.0}, True),
+        ({"type": "of -c", "time": 1.0}, True),
+        ({"type": ["print"], "time": 1.0}, True),
+        ({"type": "end", "time": 1.0, "errors": 0}, False),
+        ({**RECORDS[1], "time": 1.0, "text": "\ud800"}, False),
+        (told("global", 1.0, "b\ud800", 1, "\udfff"), False),
+    ],
+)  # fmt: skip
+def test_what_the_program_of_c_prints_spoils_nothing(forged: dict[str, Any], is_text: bool) -> None:
+    """Whatever looks like a record: the true ones stay, and nothing is a traceback."""
+    true_print = {**RECORDS[1], "time": 3.0}
+    for order in ([forged, TRUE], [told("snapshot", 0.5, "a", 1, "z"), forged, forged, TRUE]):
+        result, said = read({**BEGIN, "time": 0.0}, *order, true_print)
+        assert result.globals["a"]["x"] == 7 and result.prints[-1] == true_print
+        assert ("".join(said).count(json.dumps(forged)) == order.count(forged)) == is_text
+        "".join(said).encode()
+        assert result.rows() and result.rows("a") and repr(result)
+    read(TRUE, forged)
+
+
+def test_a_line_without_end_costs_its_length() -> None:
+    live = LiveRecords(CellOutput(False, lambda text: None, lambda text: None))
+    began = time.process_time()
+    for piece, count in (("x" * (1 << 14), 4000), ('{"type": "x"}' * (1 << 10), 300)):
+        for _ in range(count):
+            live.feed(piece)
+        live.feed("\n")
+    assert time.process_time() - began < 10
+    live.end(0)
+
+
 def test_a_notebook_without_the_library_says_so_once(
     shell: InteractiveShell,
     session: Session,
