@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from typing import TYPE_CHECKING
@@ -42,31 +43,34 @@ class Magic:
         """
         try:
             words, options = _words(line, cell)
+            script = _bytes(cell or "", "the cell")
         except (UsageError, ValueError) as error:
             cli.complain(str(error), "")
             return None
         try:
-            return self._run(words, options if options and _gives_json(options) else None)
+            return self._run(words, script, options if options and _gives_json(options) else None)
         except OSError as error:
             cli.complain(f"the session cannot be started: {error.strerror}", "")
             return None
 
-    def _run(self, words: list[str], options: Options | None) -> StapyResult:
+    def _run(self, words: list[str], script: bytes, options: Options | None) -> StapyResult:
         """Run a session; ``options`` are those of one that gives records."""
         command = process.session_words(words)
         with process.Interrupts() as interrupts:
             if options is None:
-                status = process.run(command, _told, _complained, _flush, interrupts)
+                status = process.run(command, script, _told, _complained, _flush, interrupts)
                 return StapyResult(status)
             cell = CellOutput(hasattr(self._shell, "kernel"), _told, _hinted)
             live = LiveRecords(cell, options.snapshots / 1000)
-            status = process.run(command, live.feed, _complained, live.tick, interrupts)
-            return live.end(status)
+            take, tick = live.feed, live.tick
+            return live.end(process.run(command, script, take, _complained, tick, interrupts))
 
 
 def _words(line: str, cell: str | None) -> tuple[list[str], Options | None]:
     """Write the words of the session; the options, too, when the cell is the script."""
     words = shlex.split(line)
+    if b"\0" in _bytes(line, "the line"):
+        raise UsageError("the line has a byte 0, which no command line can have")
     if cell is None:
         return words, None
     options = cli.parse(words, script=cell)
@@ -74,7 +78,16 @@ def _words(line: str, cell: str | None) -> tuple[list[str], Options | None]:
         if getattr(options, field):
             raise UsageError(why)
     color = [] if any(one.startswith("--col") for one in words) else ["--color=always"]
-    return [*color, "-e", cell, *words], options
+    return [*color, "-", *words], options
+
+
+def _bytes(text: str, what: str) -> bytes:
+    """Encode a text for another process; `UsageError` for one that none can be given."""
+    try:
+        return os.fsencode(text)
+    except UnicodeEncodeError as error:
+        half = ascii(text[error.start])
+        raise UsageError(f"{what} has half a character, {half}, which no file has") from None
 
 
 def _gives_json(options: Options) -> bool:

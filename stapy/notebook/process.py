@@ -8,6 +8,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,7 @@ class Interrupts:
 
 def run(
     command: list[str],
+    script: bytes,
     out: Callable[[str], None],
     err: Callable[[str], None],
     tick: Callable[[], None],
@@ -73,24 +75,28 @@ def run(
 ) -> int:
     """Run a command and hand on its streams until both end; return its status as shells do.
 
-    ``tick`` is called a few times in a second.  The command begins with SIGINT blocked, and
-    lets it in when it can obey.  OSError when it cannot be started.
+    Its standard input is the script, however long that is.  ``tick`` is called a few times in a
+    second.  The command begins with SIGINT blocked, and lets it in when it can obey.  OSError
+    when it cannot be started.
     """
     root = str(Path(stapy.__file__).parents[1])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
-    try:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"},
-            start_new_session=True,  # an interrupt is ours to hand on, once
-        )
-        interrupts.watch(child)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with tempfile.TemporaryFile() as given:
+        given.write(script)
+        given.seek(0)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        try:
+            child = subprocess.Popen(
+                command,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,  # an interrupt is ours to hand on, once
+            )
+            interrupts.watch(child)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     with child, _Streams(child, out, err) as streams:
         try:
             while streams.step():

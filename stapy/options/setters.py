@@ -167,22 +167,24 @@ def namespaces(options: Options, value: str) -> None:
     options.namespaces = int(value)
 
 
+def _seconds(value: str) -> float:
+    """Read a number of seconds; 0 for what is none, such as Python's own ``1_0``."""
+    try:
+        return float(value) if value.isascii() and "_" not in value else 0
+    except ValueError:
+        return 0
+
+
 def timeout(options: Options, value: str) -> None:
     """Take seconds above 0."""
-    try:
-        options.timeout = float(value)
-    except ValueError:
-        options.timeout = 0
+    options.timeout = _seconds(value)
     if not 0 < options.timeout < math.inf:
         raise UsageError(f"Invalid timeout '{value}' (should be a number of seconds above 0).")
 
 
 def snapshots(options: Options, value: str) -> None:
     """Take seconds, with thousandths: more often than ten times in one is no use to anybody."""
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0
+    seconds = _seconds(value)
     if not 0.1 <= seconds <= 86_400:
         raise UsageError(f"Invalid --snapshots '{value}' (should be 0.1 to 86400 seconds).")
     options.snapshots = round(seconds * 1000)

@@ -168,7 +168,7 @@ def _format(text: str) -> str:
 
 def _seconds(text: str) -> float:
     try:
-        value = float(text)
+        value = float(text) if text.isascii() and "_" not in text else 0.0
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):

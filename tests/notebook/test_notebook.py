@@ -96,8 +96,7 @@ def test_text_comes_and_the_status_is_returned(
 ) -> None:
     given = session("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)")
     result = run(shell, "-T 5 --vm -- 'a b' {shell} $HOME", "probe begin { $x }\n")
-    assert given == [["--color=always", "-e", "probe begin { $x }\n", "-T", "5", "--vm", "--",
-                      "a b", "{shell}", "$HOME"]]  # fmt: skip
+    assert given == [["--color=always", "-", "-T", "5", "--vm", "--", "a b", "{shell}", "$HOME"]]
     said = capsys.readouterr()
     assert (said.out, said.err) == ("out\n", "err\n")
     assert result.status == 3 and repr(result) == "<stapy: exit status 3>"
@@ -134,12 +133,48 @@ def test_what_makes_no_sense_is_one_line(
     assert capsys.readouterr().err == told
 
 
-def test_a_cell_that_is_too_long_is_told(
+def test_a_cell_may_be_of_any_length(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(shell, "", "#" * (1 << 18)) is None
-    said = capsys.readouterr().err
-    assert said == "ERROR: the session cannot be started: Argument list too long\n"
+    result = run(shell, "-p1 --color=never", "#" * (1 << 18) + "\nprobe begin { exit( }\n")
+    said = capsys.readouterr()
+    assert result.status == 1 and "--> <input>:2:" in said.err, said
+
+
+def test_a_cell_has_arguments(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(shell, "-p1 'a b' -- -x", "probe begin { println(@1, @2) }\n")
+    said = capsys.readouterr()
+    assert result.status == 0 and '"a b", "-x"' in said.out, said
+
+
+@pytest.mark.parametrize(
+    ("line", "cell", "told"),
+    [
+        ("-p1 a\0b", "probe begin {}", "the line has a byte 0, which no command line can have"),
+        ("-p1 \ud800", None, "the line has half a character, '\\ud800', which no file has"),
+        ("-p1", "# \udfff", "the cell has half a character, '\\udfff', which no file has"),
+    ],
+)  # fmt: skip
+def test_what_no_process_can_be_given_is_refused(
+    shell: InteractiveShell,
+    session: Session,
+    line: str,
+    cell: str | None,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = session("")
+    magic = shell.run_line_magic if cell is None else shell.run_cell_magic
+    assert magic("stapy", line, *([cell] if cell else [])) is None and given == []
+    assert capsys.readouterr().err == f"ERROR: {told}\n"
+
+
+def test_a_byte_0_in_a_cell_is_a_mistake_of_the_script(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run(shell, "-p1 --color=never", "probe begin { \0 }")
+    said = capsys.readouterr()
+    assert result.status == 1 and "--> <input>:1:15" in said.err, said
 
 
 def test_a_mistake_in_the_script_is_shown_as_always(
@@ -439,7 +474,7 @@ def test_a_session_that_is_interrupted_at_once_has_no_traceback() -> None:
     with process.Interrupts() as interrupts:
         interrupts._hear(signal.SIGINT, None)
         words = process.session_words(["-p1", "-e", "probe begin {}"])
-        status = process.run(words, told.append, told.append, lambda: None, interrupts)
+        status = process.run(words, b"", told.append, told.append, lambda: None, interrupts)
     assert status == 1 and "Traceback" not in "".join(told)
 
 
@@ -457,7 +492,7 @@ def test_a_session_ends_with_its_kernel(tmp_path: Path) -> None:
         "    os.kill(os.getpid(), 9)\n"
         "words = [sys.executable, 'waits.py', str(os.getpid())]\n"
         "with process.Interrupts() as interrupts:\n"
-        "    process.run(words, heard, print, lambda: None, interrupts)\n"
+        "    process.run(words, b'', heard, print, lambda: None, interrupts)\n"
     )
     root = Path(__file__).resolve().parents[2]
     env = {**os.environ, "PYTHONPATH": str(root)}

@@ -56,7 +56,7 @@ def test_parse(line, field, value):
         ("-b 5000 m.ko", "Invalid value '5000' for -b"),
         *(
             (f"-T {text} m.ko", f"Invalid timeout '{text}'")
-            for text in ("no", "nan", "inf", "1e400")
+            for text in ("no", "nan", "inf", "1e400", "1_0")
         ),
         ("-S 1 m.ko", "-S needs an output file"),
         ("-S 0 -o f m.ko", "Invalid value '0' for -S"),
