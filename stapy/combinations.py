@@ -111,6 +111,11 @@ def _check_snapshots(options: Options) -> None:
         raise UsageError("--snapshots is for --format=json, whose records tell globals.")
     if not options.autoprint:
         raise UsageError("--snapshots cannot be given with --no-global-var-display.")
+    if options.flight_recorder and options.output is None:
+        raise UsageError(
+            "--snapshots cannot be given with -F without -o: they would fill the memory that keeps "
+            "the latest output."
+        )
 
 
 def _check_plot(options: Options) -> None:

@@ -66,8 +66,8 @@ def text_of(data: bytes) -> "Tuple[str, str]":
 class PrintDecoder:
     """Turns blocks of a module's output into records.
 
-    A record is a dictionary whose ``type`` is "print", "global", "snapshot", "text", "lost" or
-    "overwritten"; docs/output.md has them.  Texts are bytes still.
+    A record is a dictionary whose ``type`` is "print", "global", "snapshot", "look", "text", "lost"
+    or "overwritten"; docs/output.md has them.  Texts are bytes still.
     """
 
     def __init__(self, table: RecordTable) -> None:
@@ -139,9 +139,12 @@ class PrintDecoder:
             raise RunError("the module's output is damaged: a print is not as its table") from None
         record: Record = {"type": "print", "time": when, "cpu": cpu}
         if "shows" in row:
-            record["type"] = "snapshot" if row.get("snapshot") else "global"
+            is_snapshot = row.get("snapshot", False)
+            record["type"] = "snapshot" if is_snapshot else "global"
+            if is_snapshot and not row["fields"]:
+                record["type"] = "look"
             record["name"] = row["shows"]
-            record["automatic"] = not row["fields"]
+            record["automatic"] = not row["fields"] and not is_snapshot
             if values:
                 *keys, record["value"] = values
                 if keys:

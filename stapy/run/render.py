@@ -72,7 +72,7 @@ class LossCounter:
             self._messages.warning(f"{self._bytes} bytes of output were lost")
 
 
-_OF_GLOBALS = ("global", "snapshot")
+_OF_GLOBALS = ("global", "snapshot", "look")
 
 
 class JsonRenderer(Renderer):

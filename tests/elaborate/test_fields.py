@@ -68,13 +68,50 @@ def test_every_global_is_told_at_the_end() -> None:
 def test_snapshots_are_probes_of_their_own() -> None:
     text = "global a, n probe begin { a[1] = 2 n = 3 println(n) }"
     program, _ = program_of(text, options=options_of("--format=json --snapshots=0.5"))
-    points = [probe.written for probe in program.probes]
-    assert points.count("timer.ms(500)") == 2
+    # Whoever is told of one of them knows what it is, and which global it tells.
+    assert [
+        (probe.written, probe.points, probe.span.start)
+        for probe in program.probes
+        if probe.family == "timer"
+    ] == [
+        ("--snapshots of a", ["--snapshots of a"], text.index("a, n")),
+        ("--snapshots of n", ["--snapshots of n"], text.index("n probe")),
+    ]
     looks = [
         node
         for handler in program.handlers
         for node in walk(handler.body)
         if isinstance(node, p.PrintOp) and node.is_snapshot
     ]
-    assert sorted(node.shows.name for node in looks if node.shows) == ["a", "n"]
+    assert sorted(node.shows.name for node in looks if node.shows) == ["a", "a", "n"]
     assert shown("--format=json --snapshots=1") == shown("--format=json")
+
+
+@pytest.mark.parametrize(
+    ("declared", "words", "is_sorted"),
+    [
+        ("a", "", True),
+        ("a[4096]", "", True),
+        ("a[4097]", "", False),
+        ("a", "-DMAXMAPENTRIES=5000", False),
+        ("a", "-DMAXMAPENTRIES='(1<<20)'", False),
+        ("a[10]", "-DMAXMAPENTRIES=5000", True),
+    ],
+)
+def test_snapshots_of_large_arrays_are_not_sorted(
+    declared: str, words: str, is_sorted: bool
+) -> None:
+    """To sort takes the array from all others; the user is told."""
+    text = f"global {declared} probe begin {{ a[1] = 2 }}"
+    program, services = program_of(text, options=options_of(f"--format=json --snapshots=1 {words}"))
+    loops = [
+        node
+        for probe in program.probes
+        if probe.family == "timer"
+        for node in walk(probe.handler.body)
+        if isinstance(node, p.Foreach)
+    ]
+    assert [node.sort_by for node in loops] == ["value" if is_sorted else ""]
+    assert all(isinstance(node.limit, p.Const) and node.limit.value == 100 for node in loops)
+    told = [one.code for one in services.diagnostics.items]
+    assert told == ([] if is_sorted else ["W0615"])

@@ -134,6 +134,7 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--snapshots=1", "x.stp"], "--snapshots is for --format=json"),
         (["--snapshots=1", "--plot=a.svg", "x.stp"], "--snapshots is for --format=json"),
         (["--snapshots=0.01", "x.stp"], "(should be 0.1 to 86400 seconds)"),
+        (["--snapshots=1", "--format=json", "-F", "x.stp"], "--snapshots cannot be given with -F"),
         (["--snapshots=1_0", "x.stp"], "Invalid --snapshots '1_0'"),
         (["-T", "1_0", "x.stp"], "Invalid timeout '1_0'"),
         (["--snapshots=nan", "x.stp"], "Invalid --snapshots 'nan'"),

@@ -56,6 +56,7 @@ TABLE: dict[str, Any] = {
             "shows": "a",
         },
         {"fields": [{"name": "value", "kind": "long"}], "shows": "total", "snapshot": True},
+        {"fields": [], "shows": "a", "snapshot": True},
     ],
 }
 
@@ -162,6 +163,9 @@ def test_snapshots_are_told_apart_from_the_end() -> None:
     (row,) = rows(piece(typed(4, struct.pack("<q", 7))))
     assert (row["type"], row["name"], row["value"]) == ("snapshot", "total", 7)
     assert "text" not in row
+    # What tells that an array is looked at, and may be empty.
+    (row,) = rows(piece(typed(5, b"")))
+    assert (row["type"], row["name"]) == ("look", "a") and not {"value", "text"} & set(row)
 
 
 def test_stacks_among_keys_are_told_as_frames() -> None:

@@ -105,6 +105,18 @@ def test_what_embedded_c_writes_is_read_before_it() -> None:
     assert "g_2 = g_g;" in before and "g_2 + embedded" in after, text
 
 
+def test_snapshots_are_not_charged() -> None:
+    """They have a bound of their own: MAXACTION is for what the script does."""
+    text = handler_of(
+        "global a, n probe begin { a[1] = 2 n++ a[n] = n }",
+        "--format=json --snapshots=1 -DMAXACTION=1",
+    )
+    begin, *others = text.split("static void ")[1:]
+    looks = [one for one in others if one.startswith("h_snapshots")]
+    assert len(looks) == 2 and "stapy_act" in begin
+    assert all("stapy_act" not in one and "stapy_typed_begin" in one for one in looks)
+
+
 def test_a_bounded_handler_is_not_charged() -> None:
     body = "a = 1 if (a) b = 2 println(a, b)"
     assert "stapy_act" not in handler_of(f"probe begin {{ {body} }}")

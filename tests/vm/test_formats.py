@@ -80,12 +80,14 @@ probe kernel.function("vfs_write").call {
   by_sum[sprint_backtrace()] <<< 3
 }
 """
-# More elements than a snapshot has, and more than a handler may have actions for.
+# More elements than a snapshot has, which are more than a handler may have actions for.
 GROWING = """
-global all, total, lat
+global all, total, lat, none
+probe begin { none[1]++ delete none }
 probe timer.ms(20) { total++; lat <<< total; for (i = 0; i < 20; i++) all[total % 60, i] = total }
 probe timer.s(3) { exit() }
 """
+FEW = ["-DMAXACTION=199", "-DMAXACTION_INTERRUPTIBLE=10000"]
 PAD = 1000
 LONG = ["-D", "MAXSTRINGLEN=8000"]
 
@@ -98,7 +100,7 @@ def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         ("records", [*LONG, "--format=json", "-e", STEADY]),
         ("plain", [*LONG, "-e", STEADY]),
         ("flood", ["--format=json", "-s", "1", "-D", "MAXSTRINGLEN=1100", "-e", FLOOD]),
-        ("growing", ["--format=json", "--snapshots=0.5", "-e", GROWING]),
+        ("growing", ["--format=json", "--snapshots=0.5", *FEW, "-e", GROWING]),
         ("stacks", ["--format=folded", "-D", "MAXBACKTRACE=60", "-e", STACKS]),
     ):
         made = build(release, ["-m", name, *words], folder)
@@ -182,6 +184,9 @@ def test_snapshots_tell_globals_while_the_session_runs(
     elements = [row["time"] for row in looks if row["name"] == "all"]
     last = [when for when in elements if when > elements[-1] - 0.25]
     assert len(last) == 100 < sum(row["name"] == "all" for row in ends), said
+    begun = [row["name"] for row in found if row["type"] == "look"]
+    assert min(begun.count("none"), begun.count("all")) >= 2 and len(set(begun)) == 2, said
+    assert all(row["name"] != "none" for row in looks), said
 
 
 def test_rows_of_files_have_whole_lines(two: Machine, modules: dict[str, Path]) -> None:

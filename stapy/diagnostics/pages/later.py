@@ -108,6 +108,11 @@ No probe and no function that runs reads or writes it.""",
     "W0613": """A mistake in code that was dropped
 Its value is not used, its condition is never true, or nobody calls it: the script runs without it.
 Option -u keeps such code and makes this an error, and so does -W.""",
+    "W0615": """Snapshots of a large array are not sorted
+While an array is sorted, everything else that wants it waits, with interrupts off, and what waits
+for longer than a millisecond gives up. So --snapshots has elements of an array with room for more
+than 4096 in the order in which they came; the end of the session tells all of them. Give the array
+the size that it needs: `global NAME[SIZE]`.""",
     "W0614": """-G names nothing
 Neither the script nor what it uses of the library has a global variable of this name: the value is
 left out.""",

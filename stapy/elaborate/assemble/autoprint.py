@@ -21,9 +21,10 @@ def _value(kind: p.Type, is_pointer: bool = False) -> list[p.FormatPiece]:
     return [p.FormatPiece("x", "", HEX) if is_pointer else p.FormatPiece("d")]
 
 
-def _print(
+def print_of(
     pieces: list[p.FormatPiece], args: list[p.Expr], shows: p.Global | None = None
 ) -> p.Stmt:
+    """Build a print, of a global that it ``shows``; neighbouring texts become one."""
     merged: list[p.FormatPiece] = []
     for piece in pieces:
         if merged and piece.kind == "text" and merged[-1].kind == "text":
@@ -50,8 +51,8 @@ def _scalar_stat(var: p.Global) -> p.Stmt:
     pieces, args = _operators(place, var)
     count = p.StatRead(NOWHERE, p.LONG, "count", place)
     empty = p.BinaryOp(NOWHERE, p.LONG, "==", count, p.Const(NOWHERE, p.LONG, 0))
-    nothing = _print([_text(f"{var.name} @count=0x0\n")], [])
-    return p.If(NOWHERE, empty, nothing, _print([_text(var.name), *pieces], args))
+    nothing = print_of([_text(f"{var.name} @count=0x0\n")], [])
+    return p.If(NOWHERE, empty, nothing, print_of([_text(var.name), *pieces], args))
 
 
 def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
@@ -65,11 +66,11 @@ def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
     pieces.append(_text("]"))
     if var.type == p.STATS:
         more, args = _operators(_element(var, refs), var)
-        body = _print([*pieces, *more], [*refs, *args])
+        body = print_of([*pieces, *more], [*refs, *args])
         return _loop(var, keys, None, "count", body), keys
     value = p.Variable("__val", var.type)
     pieces += [_text("="), *_value(var.type), _text("\n")]
-    body = _print(pieces, [*refs, *_refs([value])])
+    body = print_of(pieces, [*refs, *_refs([value])])
     return _loop(var, keys, value, "", body), [*keys, value]
 
 
@@ -102,7 +103,7 @@ def handler_body(var: p.Global, is_pointer: bool) -> tuple[p.Stmt, list[p.Variab
         return _scalar_stat(var), []
     place = p.GlobalRef(NOWHERE, var.type, var)
     shown = _value(var.type, is_pointer)
-    return _print([_text(var.name + "="), *shown, _text("\n")], [place]), []
+    return print_of([_text(var.name + "="), *shown, _text("\n")], [place]), []
 
 
 def show(body: p.Stmt, var: p.Global) -> None:
@@ -110,20 +111,6 @@ def show(body: p.Stmt, var: p.Global) -> None:
     for node in walk(body):
         if isinstance(node, p.PrintOp):
             node.shows = var
-
-
-SNAPSHOT_ELEMENTS = 100  # of each array, the largest values first: it must not take long
-
-
-def snapshot_body(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
-    """Build what tells programs of one global while the session runs."""
-    body, locals_ = record_body(var)
-    for node in walk(body):
-        if isinstance(node, p.PrintOp):
-            node.is_snapshot = True
-        if isinstance(node, p.Foreach):
-            node.limit = p.Const(NOWHERE, p.LONG, SNAPSHOT_ELEMENTS)
-    return body, locals_
 
 
 def record_body(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
@@ -135,10 +122,10 @@ def record_body(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
     pieces.append(p.FormatPiece("field", name="value"))
     if var.type == p.STATS:
         stat = _element(var, refs) if keys else p.GlobalRef(NOWHERE, p.STATS, var)
-        body = _print(pieces, [*refs, p.HistogramRef(NOWHERE, p.HISTOGRAM, stat)], var)
+        body = print_of(pieces, [*refs, p.HistogramRef(NOWHERE, p.HISTOGRAM, stat)], var)
         return (_loop(var, keys, None, "count", body) if keys else body), keys
     if not keys:
-        return _print(pieces, [p.GlobalRef(NOWHERE, var.type, var)], var), []
+        return print_of(pieces, [p.GlobalRef(NOWHERE, var.type, var)], var), []
     value = p.Variable("__val", var.type)
-    body = _print(pieces, [*refs, *_refs([value])], var)
+    body = print_of(pieces, [*refs, *_refs([value])], var)
     return _loop(var, keys, value, "", body), [*keys, value]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stapy.diagnostics import NOWHERE
+from stapy.diagnostics import NOWHERE, Span
 from stapy.elaborate.analyse import check, counters, meant, unused
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
+from stapy.elaborate.assemble import snapshots
 from stapy.elaborate.assemble.arming import Conditions
-from stapy.elaborate.assemble.autoprint import handler_body, record_body, show, snapshot_body
+from stapy.elaborate.assemble.autoprint import handler_body, record_body, show
 from stapy.elaborate.assemble.pushdown import Pushdown
 from stapy.ir import program as p
 from stapy.ir.effects import (
@@ -220,14 +221,16 @@ class _Assembly:
             if told:
                 result.append(_end_probe(*record_body(var)))
             if self._services.options.snapshots:
-                every = self._services.options.snapshots
-                result.append(_snapshot_probe(every, *snapshot_body(var)))
+                result.append(self._snapshot(var))
         return result
 
-
-def _snapshot_probe(every: int, body: p.Stmt, locals_: list[p.Variable]) -> TypedProbe:
-    site = timer.TimerSite(every * timer.UNITS["ms"][0], 0, False)
-    return _probe_of(timer.FAMILY.name, site, f"timer.ms({every})", body, locals_)
+    def _snapshot(self, var: p.Global) -> TypedProbe:
+        """Make the probe of --snapshots that tells one global; messages name it so."""
+        body, locals_ = snapshots.body_of(var, self._services)
+        every = self._services.options.snapshots
+        site = timer.TimerSite(every * timer.UNITS["ms"][0], 0, False)
+        point = snapshots.point(var)
+        return _probe_of(timer.FAMILY.name, site, point, body, locals_, var.span)
 
 
 def _end_probe(body: p.Stmt, locals_: list[p.Variable]) -> TypedProbe:
@@ -236,7 +239,12 @@ def _end_probe(body: p.Stmt, locals_: list[p.Variable]) -> TypedProbe:
 
 
 def _probe_of(
-    family: str, site: object, point: str, body: p.Stmt, locals_: list[p.Variable]
+    family: str,
+    site: object,
+    point: str,
+    body: p.Stmt,
+    locals_: list[p.Variable],
+    span: Span = NOWHERE,
 ) -> TypedProbe:
     """Make a probe that no script has."""
     return TypedProbe(
@@ -252,7 +260,7 @@ def _probe_of(
         None,
         [],
         [],
-        NOWHERE,
+        span,
     )
 
 

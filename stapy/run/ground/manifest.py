@@ -93,3 +93,5 @@ PROTOCOL = 2
 
 # The form of the table that says what the prints of a module made with --format tell.
 SCHEMA = 1
+
+SNAPSHOT_ELEMENTS = 100  # of an array, which a snapshot has at most

@@ -21,7 +21,9 @@ from stapy.translate.state import Unit
 def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) -> str:
     """Write the C of one handler."""
     cost = unit.costs.statement(handler.body)
-    charged = unit.charging and (cost is None or cost > unit.limits.action_limit)
+    over = cost is None or cost > unit.limits.action_limit
+    # Snapshots have a bound of their own.
+    charged = unit.charging and over and not _is_snapshot(handler)
     name = unit.handler_name(handler)
     body = FunctionWriter(unit, is_charged=charged, name=name)
     body.slots = slots
@@ -50,6 +52,10 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     unit.frames[name] = body_frame(body)
     unit.stacks[name] = body.stack_bytes()
     return out.text()
+
+
+def _is_snapshot(handler: p.Handler) -> bool:
+    return any(isinstance(node, p.PrintOp) and node.is_snapshot for node in walk(handler.body))
 
 
 def _handler_comment(unit: Unit, handler: p.Handler, points: list[str]) -> list[str]:

@@ -151,7 +151,7 @@ def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
     body.args_change = any(effects(arg).writes for arg in args)
     values = lower_many(body, args)
     items = _pieces(pieces, args, values)
-    if not items:
+    if not items and not expr.is_snapshot:
         return Value("0", constant=0)
     if "out" not in {declarator.lstrip("*") for _, declarator in body.declarations}:
         body.declarations.append(("struct stapy_out", "*out"))
