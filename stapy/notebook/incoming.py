@@ -82,6 +82,8 @@ def _check(record: dict[str, Any]) -> None:
             checked(value)
     elif kind in _GLOBALS:
         _check_global(record)
+    elif kind == "look":
+        text_of(record["name"])
     elif kind in _MESSAGES:
         text_of(record["message"])
     elif kind == "begin":

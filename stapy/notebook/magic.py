@@ -61,7 +61,7 @@ class Magic:
                 status = process.run(command, script, _told, _complained, _flush, interrupts)
                 return StapyResult(status)
             cell = CellOutput(hasattr(self._shell, "kernel"), _told, _hinted)
-            live = LiveRecords(cell, options.snapshots / 1000)
+            live = LiveRecords(cell)
             take, tick = live.feed, live.tick
             return live.end(process.run(command, script, take, _complained, tick, interrupts))
 

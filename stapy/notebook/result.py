@@ -17,7 +17,8 @@ class StapyResult:
     ``status`` is its exit status.  With ``--format=json`` ``prints`` has a dictionary for each
     print (``time``, ``probe``, ``place`` and its fields under ``fields``), and ``globals`` the
     value of each global: a number, a text, a dictionary for a statistic, and for an array a
-    dictionary by key, or by tuples of keys.
+    dictionary by key, or by tuples of keys.  ``snapshots`` names those that the end did not tell,
+    since the session failed: they are as in the last snapshot, which has a part of an array.
     """
 
     def __init__(self, status: int = 0) -> None:
@@ -25,6 +26,7 @@ class StapyResult:
         self.prints: list[dict[str, Any]] = []
         self.globals: dict[str, Any] = {}
         self.errors: list[str] = []
+        self.snapshots: set[str] = set()
 
     def rows(self, name: str | None = None) -> list[dict[str, Any]]:
         """List an array's elements, or without a name all prints, as flat dictionaries.

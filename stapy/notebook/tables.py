@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Collection
 
 from stapy.diagnostics.render import one_line
 from stapy.notebook.result import Arrays, Cell
@@ -11,21 +12,26 @@ MOST = 50  # rows that are shown of each array, the greatest values first
 _STATISTIC = ("count", "sum", "min", "max", "avg")
 
 
-def as_html(arrays: Arrays) -> str:
-    """Write a table for each array and statistic, and one for all others."""
-    parts = [_html_table(*table) for table in _tables(arrays)]
+def as_html(arrays: Arrays, cut: Collection[str] = ()) -> str:
+    """Write a table for each array and statistic, and one for all others.
+
+    Of those that are ``cut`` there may be elements that nobody has told.
+    """
+    parts = [_html_table(*table) for table in _tables(arrays, cut)]
     return "\n".join(parts)
 
 
-def as_text(arrays: Arrays) -> str:
-    """Write tables for a terminal, columns side by side."""
-    return "\n".join(_text_table(*table) for table in _tables(arrays))
+def as_text(arrays: Arrays, cut: Collection[str] = ()) -> str:
+    """Write tables for a terminal, columns side by side; ``cut`` is as for `as_html`."""
+    return "\n".join(_text_table(*table) for table in _tables(arrays, cut))
 
 
-def _tables(arrays: Arrays) -> list[tuple[str, list[str], list[list[Cell]], int]]:
-    """List tables: title, names of columns, rows, and how many rows were left out."""
+def _tables(
+    arrays: Arrays, cut: Collection[str]
+) -> list[tuple[str, list[str], list[list[Cell]], str]]:
+    """List tables: title, names of columns, rows, and what was left out."""
     plain = [[name, found[()]] for name, found in arrays.items() if _is_plain(found)]
-    tables = [("globals", ["global", "value"], plain, 0)] if plain else []
+    tables = [("globals", ["global", "value"], plain, "")] if plain else []
     for name, found in arrays.items():
         if _is_plain(found) or not found:
             continue
@@ -34,7 +40,11 @@ def _tables(arrays: Arrays) -> list[tuple[str, list[str], list[list[Cell]], int]
         columns = [f"key{number}" for number in range(1, len(keys) + 1)]
         columns += _STATISTIC if isinstance(value, dict) else ["value"]
         rows = [[*keys, *_cells(value)] for keys, value in ordered[:MOST]]
-        tables.append((name, columns, rows, len(ordered) - len(rows)))
+        left = len(ordered) - len(rows)
+        more = f"{left:,} more" if left else ""
+        if name in cut:
+            more = f"{left:,} or more: a snapshot has no more than {len(ordered):,} elements"
+        tables.append((name, columns, rows, more))
     return tables
 
 
@@ -57,10 +67,10 @@ def _shown(cell: Cell) -> str:
     return f"{cell:,}" if isinstance(cell, int) else one_line(str(cell))
 
 
-def _html_table(title: str, columns: list[str], rows: list[list[Cell]], left: int) -> str:
+def _html_table(title: str, columns: list[str], rows: list[list[Cell]], left: str) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     lines = ["<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows]
-    more = f"<tfoot><tr><td>… {left:,} more</td></tr></tfoot>" if left else ""
+    more = f"<tfoot><tr><td>… {left}</td></tr></tfoot>" if left else ""
     return (
         f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody>{more}</table>"
@@ -72,7 +82,7 @@ def _html_cell(cell: Cell) -> str:
     return f'<td style="text-align: {side}">{html.escape(_shown(cell))}</td>'
 
 
-def _text_table(title: str, columns: list[str], rows: list[list[Cell]], left: int) -> str:
+def _text_table(title: str, columns: list[str], rows: list[list[Cell]], left: str) -> str:
     cells = [columns, *([_shown(cell) for cell in row] for row in rows)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
     numeric = [all(isinstance(row[at], int) for row in rows) for at in range(len(columns))]
@@ -84,5 +94,5 @@ def _text_table(title: str, columns: list[str], rows: list[list[Cell]], left: in
         ]
         lines.append(("  " + "  ".join(parts)).rstrip())
     if left:
-        lines.append(f"  … {left:,} more")
+        lines.append(f"  … {left}")
     return "\n".join(lines) + "\n"

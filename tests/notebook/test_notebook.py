@@ -238,46 +238,83 @@ def told(kind: str, when: float, name: str, value: int, *keys: str) -> dict[str,
             **({"keys": list(keys)} if keys else {})}  # fmt: skip
 
 
+END = {"type": "end", "time": 9.0, "errors": 0}
+
+
+def look(*elements: dict[str, Any], name: str = "a") -> list[dict[str, Any]]:
+    return [{"type": "look", "time": 1.0, "cpu": 0, "name": name}, *elements]
+
+
 @pytest.mark.parametrize(
-    ("more", "tables_", "globals_"),
+    ("more", "globals_", "complaint"),
     [
-        ([], {"a": {("y",): 2, ("z",): 1}, "n": {(): 5}}, {"a": {"y": 2, "z": 1}, "n": 5}),
+        ([END], {}, ""),
         # What the end tells is all that there is; what it does not tell is empty by now.
-        ([told("global", 9.0, "n", 6), {"type": "end", "time": 9.0, "errors": 0}],
-         {"n": {(): 6}}, {"n": 6}),
-        ([told("global", 1.01, "a", 7, "q"), told("global", 1.02, "n", 6),
-          {"type": "end", "time": 9.0, "errors": 0}],
-         {"a": {("q",): 7}, "n": {(): 6}}, {"a": {"q": 7}, "n": 6}),
-        # A session that failed tells nothing at its end: the last look stays.
-        ([{"type": "error", "time": 9.0, "message": "x"},
-          {"type": "end", "time": 9.0, "errors": 1}],
-         {"a": {("y",): 2, ("z",): 1}, "n": {(): 5}}, {"a": {"y": 2, "z": 1}, "n": 5}),
+        ([told("global", 9.0, "n", 6), END], {"n": 6}, ""),
+        ([told("global", 1.01, "a", 7, "q"), told("global", 1.02, "n", 6), END],
+         {"a": {"q": 7}, "n": 6}, ""),
+        # An array that was emptied is gone at the next look.
+        ([*look(), told("snapshot", 2.0, "n", 7)], {"n": 7}, "the end: n is as in the last snap"),
+        # A session that failed tells nothing at its end: the last look stays, and that is told.
+        ([{"type": "error", "time": 9.0, "message": "x"}, {**END, "errors": 1}],
+         {"a": {"y": 2, "z": 1}, "n": 5}, "the end: a, n are as in the last snapshot, which has at "
+         "most 100 elements"),
     ],
 )  # fmt: skip
 def test_snapshots_replace_each_other(
-    more: list[dict[str, Any]], tables_: dict[str, Any], globals_: dict[str, Any]
+    more: list[dict[str, Any]], globals_: dict[str, Any], complaint: str
 ) -> None:
     said: list[str] = []
-    live = LiveRecords(CellOutput(False, said.append, said.append))
-    first = [told("snapshot", 0.0, "a", 9, "x"), told("snapshot", 0.01, "a", 8, "y"),
+    complaints: list[str] = []
+    live = LiveRecords(CellOutput(False, said.append, complaints.append))
+    first = [*look(told("snapshot", 0.0, "a", 9, "x"), told("snapshot", 0.01, "a", 8, "y")),
              told("snapshot", 0.02, "n", 4)]  # fmt: skip
-    second = [told("snapshot", 1.0, "a", 2, "y"), told("snapshot", 1.004, "a", 1, "z"),
+    second = [*look(told("snapshot", 0.03, "a", 2, "y"), told("snapshot", 0.04, "a", 1, "z")),
               told("snapshot", 1.0, "n", 5)]  # fmt: skip
     for one in [{**BEGIN, "time": 0.0}, *first, *second, *more]:
         live.feed(json.dumps(one) + "\n")
-    assert live.end(0).globals == globals_
-    assert said == [tables.as_text(tables_)]
+    result = live.end(0)
+    assert result.globals == globals_
+    assert result.snapshots == (set(globals_) if complaint else set())
+    assert bool(complaints) == bool(complaint) and complaint in "".join(complaints)
 
 
-def read(*records: dict[str, Any] | str) -> tuple[StapyResult, list[str]]:
-    """Read records, and lines that are none, in a notebook; return what came and what was said."""
+def test_a_part_of_an_array_does_not_look_like_all_of_it() -> None:
+    elements = [told("snapshot", 1.0, "a", at, f"k{at}") for at in range(100)]
+    for count, more in (
+        (100, "… 50 or more: a snapshot has no more than 100"),
+        (99, "… 49 more\n"),
+    ):
+        _, said = read({**BEGIN, "time": 0.0}, *look(*elements[:count]), is_notebook=False)
+        assert more in "".join(said), said
+    ended = [{**one, "type": "global"} for one in elements]
+    _, said = read({**BEGIN, "time": 0.0}, *look(*elements), *ended, END, is_notebook=False)
+    assert "… 50 more\n" in "".join(said)
+
+
+def test_tables_of_emptied_arrays_go() -> None:
+    shown: dict[str, list[str]] = {"tables": [], "plot": []}
+    cell = CellOutput(True, print, print)
+    cell.show = lambda place, bundle: shown[place].append(bundle["text/plain"])  # type: ignore
+    live = LiveRecords(cell)
+    for one in [*look(told("snapshot", 1.0, "a", 1, "x")), *look()]:
+        live.feed(json.dumps({**BEGIN, "time": 0.0, **one}) + "\n")
+        live.tick()
+        live._next = 0.0
+    assert "a\n" in shown["tables"][0] and shown["tables"][-1] == ""
+    assert shown["plot"] in ([], ["bars of a", ""])  # without the library there is none
+
+
+def read(*records: dict[str, Any] | str, is_notebook: bool = True) -> tuple[StapyResult, list[str]]:
+    """Read records, and lines that are none; return what came and what was said."""
     said: list[str] = []
-    cell = CellOutput(True, said.append, said.append)
+    cell = CellOutput(is_notebook, said.append, said.append)
     cell.show = lambda place, bundle: [text.encode() for text in bundle.values()]  # type: ignore
     live = LiveRecords(cell)
     for one in records:
         live.feed(one if isinstance(one, str) else json.dumps(one) + "\n")
-        live._draw(is_last=False)
+        if is_notebook:
+            live._draw(is_last=False)
     return live.end(0), said
 
 
