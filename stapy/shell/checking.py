@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Stop
 from stapy.editor.cursor import CursorContext, cursor_at
+from stapy.elaborate.names import syntax
+from stapy.parse import nodes as n
 from stapy.record import replace
 from stapy.session import inputs
 from stapy.session.check import Check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Set
+
+    from stapy.diagnostics import Span
     from stapy.kernel import Kernel
     from stapy.options import Options
 
@@ -30,6 +35,7 @@ class ShellCheck(Check):
         options = replace(options, rlimits={}, notices=[], last_pass=5)
         super().__init__(options, NAME, text)
         self.text = text
+        self.scripts: list[n.Script] = []  # what pass 1 made of it
 
     def kernel(self) -> Kernel | None:
         """Find the kernel; None, with the reason among the messages, when there is none."""
@@ -39,9 +45,23 @@ class ShellCheck(Check):
             self.show()
             return None
 
-    def errors(self) -> list[str]:
+    def parse(self, kernel: Kernel) -> list[n.Script]:
+        """Go through pass 1, and keep what it made."""
+        self.scripts = super().parse(kernel)
+        return self.scripts
+
+    def global_names(self) -> set[str]:
+        """Name the globals that the text declares; none when it has a mistake."""
+        kernel = self.kernel()
+        if kernel is not None:
+            self._parse(kernel)
+        return {one.name for one in self._declarations() if isinstance(one, n.GlobalDecl)}
+
+    def errors(self, lost: Set[str] = frozenset()) -> list[str]:
         """Go through the passes; list the errors as they are shown.
 
+        ``lost`` are names of globals that the text is about to lose: to name one is a mistake,
+        though the passes take it for a local.
         What other hosts have is not known here: only pass 1 is asked of a script for these.
         """
         kernel = self.kernel()
@@ -51,8 +71,41 @@ class ShellCheck(Check):
             self.translate_for(kernel)
         if self._is_blank():
             return []
+        if lost and not self._mistakes():
+            self._refuse_lost(lost)
+        return self._mistakes()
+
+    def _mistakes(self) -> list[str]:
         return [one.text for one in self.messages
                 if one.is_error and one.data.get("code") != _NO_PROBES]  # fmt: skip
+
+    def _refuse_lost(self, lost: Set[str]) -> None:
+        """Report the first use of each global that is lost."""
+        told: set[str] = set()
+        for name, span in self._uses():
+            if name in lost - told:
+                told.add(name)
+                self.diagnostics.error(
+                    "semantic error",
+                    "E0202",
+                    f"unresolved global {name}, missing global declaration?",
+                    span,
+                    hint=f"without 'global {name}' this would be a local variable",
+                )
+        self.show()
+
+    def _uses(self) -> Iterator[tuple[str, Span]]:
+        """List the variables of the text with their places, but for functions' parameters."""
+        for decl in self._declarations():
+            params = decl.params if isinstance(decl, n.FunctionDecl) else []
+            own = {param.name for param in params}
+            for node in syntax.walk(decl):
+                for name in _variables(node):
+                    if name not in own:
+                        yield name, node.span
+
+    def _declarations(self) -> list[n.Decl]:
+        return [decl for script in self.scripts if not script.is_library for decl in script.decls]
 
     def is_open(self) -> bool:
         """Tell whether the text ends where more of it must follow."""
@@ -77,6 +130,13 @@ class ShellCheck(Check):
         """Tell whether there are comments only: what they are about may follow."""
         errors = self.diagnostics.errors
         return bool(errors) and all(one.code == _EMPTY for one in errors)
+
+
+def _variables(node: n.Node) -> list[str]:
+    """Name the variables that a part of the tree itself names."""
+    if isinstance(node, n.Name | n.ForeachKey):
+        return [node.name]
+    return [node.variable] if isinstance(node, n.TryStmt) and node.variable else []
 
 
 def is_between(text: str) -> bool:

@@ -159,7 +159,7 @@ def _delete(shell: Shell, rest: str) -> None:
         raise RefusedCommand(f"the script has {there}, not {rest}")
     left, gone = lines_of.without(shell.script, int(first), int(last))
     draft = _draft_without(shell.draft, gone)
-    shell.take(left)
+    shell.take_out(left)
     shell.draft = draft
 
 

@@ -14,6 +14,8 @@ from stapy.shell.checking import ShellCheck, is_between
 from stapy.terminal import progress, writing
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from stapy.options import Options
     from stapy.shell.settings import Settings
 
@@ -144,7 +146,7 @@ class Shell:
         if not script.strip() or not _looks_declared(script):
             return False
         whole = lines_of.joined(self.script, script)
-        return ShellCheck(self.settings.options, whole).is_open()
+        return self._check(whole).is_open()
 
     def _complain(self, message: str) -> None:
         self.failed = True
@@ -191,14 +193,26 @@ class Shell:
         """Tell whether `edit` left a text that is in no file."""
         return self.draft not in ("", self.draft_saved)
 
-    def refuse_mistakes(self, text: str) -> None:
-        """Show the mistakes of a text and raise `RefusedCommand`, if there are any."""
-        errors = ShellCheck(self.settings.options, text).errors() if text.strip() else []
+    def take_out(self, left: str) -> None:
+        """Make what is left of the script the script; refuse it when it names what is gone."""
+        before, after = (self._check(text).global_names() for text in (self.script, left))
+        self.refuse_mistakes(left, lost=before - after)
+        self.script = left
+
+    def refuse_mistakes(self, text: str, lost: Set[str] = frozenset()) -> None:
+        """Show the mistakes of a text and raise `RefusedCommand`, if there are any.
+
+        ``lost`` are globals that it must not name, for they are no longer declared.
+        """
+        errors = self._check(text).errors(lost) if text.strip() else []
         if errors:
             progress.clear()
             for one in errors:
                 writing.tell(one if one.endswith("\n") else one + "\n")
             raise RefusedCommand("")
+
+    def _check(self, text: str) -> ShellCheck:
+        return ShellCheck(self.settings.options, text)
 
     def session(self, options: Options) -> None:
         """Let an ordinary session obey options, in a process of its own."""

@@ -172,7 +172,7 @@ def test_questions(shell: RecordingShell, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_lines_are_taken_out_with_their_declarations(shell: RecordingShell) -> None:
-    shell.feed_all("global n\nprobe begin {\n  n = 1\n}\n" + ONE)
+    shell.feed_all("global n\nprobe begin {\n  m = 1\n}\n" + ONE)
     before = shell.script
     shell.feed("delete 1")
     assert (shell.script, shell.failed) == (before.replace("global n\n", ""), False)
@@ -183,13 +183,33 @@ def test_lines_are_taken_out_with_their_declarations(shell: RecordingShell) -> N
     assert shell.script == ""
 
 
+@pytest.mark.parametrize(
+    ("first", "rest", "told"),
+    [
+        ("function f() { return 1 }", "probe begin { println(f()) }", "unresolved function f"),
+        ("global a", "probe begin { a[1] = 2 }", "unresolved arity-1 global array a, missing"),
+        ("global n", "probe begin { println(n++) }", "unresolved global n, missing global decl"),
+        ("global n", "probe begin { n = 1 println(n) }", "unresolved global n, missing"),
+        ("global n", "function unused() { return n }", "unresolved global n, missing"),
+        ("global n", "global a\nprobe end { foreach (n in a) exit() }", "unresolved global n"),
+        ("global e", "probe end { try { exit() } catch (e) { } }", "unresolved global e"),
+    ],
+)
 def test_nothing_is_taken_out_that_others_need(
-    shell: RecordingShell, capsys: pytest.CaptureFixture[str]
+    shell: RecordingShell, first: str, rest: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shell.script = "function f() { return 1 }\nprobe begin { println(f()) }\n"
+    """A scalar, too, which would be a local of each probe without a word."""
+    shell.script = f"{first}\n{rest}\n"
     shell.feed("delete 1")
-    assert "unresolved function f" in capsys.readouterr().err
-    assert shell.script.startswith("function f")
+    said = capsys.readouterr().err
+    assert told in said and said.count("semantic error") == 1, said
+    assert shell.script.startswith(first)
+
+
+def test_a_parameter_needs_no_global_of_its_name(shell: RecordingShell) -> None:
+    shell.script = "global n\nfunction f(n) { return n + 1 }\nprobe begin { println(f(1)) }\n"
+    shell.feed("delete 1")
+    assert (shell.script.startswith("function f(n)"), shell.failed) == (True, False)
 
 
 def test_files(shell: RecordingShell, capsys: pytest.CaptureFixture[str]) -> None:
