@@ -29,6 +29,7 @@ class PreprocessFacts(Record):
     runtime: str = "kernel"
     compatible: str = LANGUAGE_VERSION
     arguments: list[str] = new(list)
+    arguments_way: str = ""  # how they are given, where that is not the command line
     version_tests: list[Span] = new(list)  # where systemtap_v was asked, filled by reading
 
     @property

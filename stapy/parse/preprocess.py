@@ -20,6 +20,7 @@ from stapy.parse.tokens import AT_WORDS, Token
 from stapy.record import Record, new
 
 _MAX_DEPTH = 200
+_ARGUMENTS_WAY = "give arguments after the script's name"
 
 
 class _Scope(Record):
@@ -135,7 +136,7 @@ class Preprocessor(Definitions):
                 "no such argument" if word.isdigit() else "not the number of an argument",
                 hint=""
                 if arguments
-                else "give arguments after the script's name, or test '%( $# >= 1 %? … %)'",
+                else f"{self.facts.arguments_way or _ARGUMENTS_WAY}, or test '%( $# >= 1 %? … %)'",
             )
             out.append(
                 Token("STRING" if quoted else "NUMBER", "0", token.source, token.start, token.end)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 class Passes(PassMessages):
     """What passes 1 to 4 of one command share: cache, tools, the folder in which they work."""
 
+    arguments_way = ""  # how arguments are given, where that is not the command line
+
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.cache = Cache.of(options)
@@ -58,6 +60,7 @@ class Passes(PassMessages):
             guru=options.guru,
             privilege=options.privilege,
             arguments=options.arguments,
+            arguments_way=self.arguments_way,
         )
         if options.compatible:
             facts.compatible = options.compatible

@@ -29,11 +29,12 @@ class ShellCheck(Check):
     """A check of a script to which more will be added: what nobody uses yet is no mistake."""
 
     trusts_trees = True  # what is checked is to be run next
+    arguments_way = "'add args WORD...' gives arguments"
 
-    def __init__(self, options: Options, text: str) -> None:
+    def __init__(self, options: Options, text: str, name: str = NAME) -> None:
         # What limits and tells of a session is left to the session.
         options = replace(options, rlimits={}, notices=[], last_pass=5)
-        super().__init__(options, NAME, text)
+        super().__init__(options, name, text)
         self.text = text
         self.scripts: list[n.Script] = []  # what pass 1 made of it
 

@@ -15,6 +15,7 @@ from stapy.paths import exists, is_dir
 from stapy.shell import text as lines_of
 from stapy.shell.apart import handed_on
 from stapy.shell.shell import BY_NAME, COMMANDS, RefusedCommand, usage
+from stapy.shell.state import set_aside
 from stapy.temporary import TemporaryFolder
 from stapy.terminal import progress, writing
 from stapy.tools.replacing import create, replace
@@ -146,7 +147,9 @@ def _delete(shell: Shell, rest: str) -> None:
     if rest in ("all", "draft"):
         if rest == "draft" and not shell.draft:
             raise RefusedCommand("there is no draft: 'edit' goes on with the script")
-        shell.script = "" if rest == "all" else shell.script
+        if rest == "all":
+            set_aside(shell)
+            shell.script = ""
         shell.draft = ""
         return
     first, dash, last = (part.strip() for part in rest.partition("-"))
@@ -176,13 +179,16 @@ def read(shell: Shell, path: Path) -> None:
     if shell.has_unsaved_draft():
         raise RefusedCommand(f"the draft would be lost: {_DRAFT_WAYS}")
     text = plain(path.read_bytes().decode("utf-8", "surrogateescape"))
+    script = lines_of.joined(text, "")
     try:
-        shell.take(lines_of.joined(text, ""))
+        shell.refuse_mistakes(script, name=str(path))
     except RefusedCommand:
         if shell.script:
             raise
         shell.draft = shell.draft_saved = text
         raise RefusedCommand("the script is empty; 'edit' goes on with this text") from None
+    set_aside(shell)
+    shell.script = script
     shell.file, shell.draft, shell.saved = str(path), "", shell.script
 
 

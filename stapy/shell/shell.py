@@ -10,7 +10,7 @@ from stapy.options.option import UsageError
 from stapy.record import Record
 from stapy.shell import text as lines_of
 from stapy.shell.apart import forked
-from stapy.shell.checking import ShellCheck, is_between
+from stapy.shell.checking import NAME, ShellCheck, is_between
 from stapy.terminal import progress, writing
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Shell:
         """List the texts that would be lost: the script with what is being typed, and the draft."""
         typed = self.doing or self.pending
         script = lines_of.joined(self.script, typed if _looks_declared(typed) else "")
-        found = [script] if script != self.saved else []
+        found = [script] if script not in ("", self.saved) else []
         return found + ([self.draft] if self.has_unsaved_draft() else [])
 
     def has_unsaved_draft(self) -> bool:
@@ -199,20 +199,21 @@ class Shell:
         self.refuse_mistakes(left, lost=before - after)
         self.script = left
 
-    def refuse_mistakes(self, text: str, lost: Set[str] = frozenset()) -> None:
+    def refuse_mistakes(self, text: str, lost: Set[str] = frozenset(), name: str = NAME) -> None:
         """Show the mistakes of a text and raise `RefusedCommand`, if there are any.
 
-        ``lost`` are globals that it must not name, for they are no longer declared.
+        ``lost`` are globals that it must not name, for they are no longer declared; ``name`` is
+        what messages call the text.
         """
-        errors = self._check(text).errors(lost) if text.strip() else []
+        errors = self._check(text, name).errors(lost) if text.strip() else []
         if errors:
             progress.clear()
             for one in errors:
                 writing.tell(one if one.endswith("\n") else one + "\n")
             raise RefusedCommand("")
 
-    def _check(self, text: str) -> ShellCheck:
-        return ShellCheck(self.settings.options, text)
+    def _check(self, text: str, name: str = NAME) -> ShellCheck:
+        return ShellCheck(self.settings.options, text, name)
 
     def session(self, options: Options) -> None:
         """Let an ordinary session obey options, in a process of its own."""

@@ -43,26 +43,43 @@ def rescue(shell: Shell) -> None:
     are among temporary files.
     """
     for text in shell.unsaved():
-        name = f"unsaved-{os.getpid()}-{os.urandom(4).hex()}.stp"
-        folders = [Path(scratch_root())]
-        if not made_state_folder():
-            folders.insert(0, state_folder())
-        _tell(_written(text, [folder / name for folder in folders]))
+        try:
+            _tell(f"what was not saved is in '{_kept(text)}'")
+        except OSError as error:
+            _tell(f"what was not saved is lost: '{error.filename}': {error.strerror}")
 
 
-def _written(text: str, places: list[Path]) -> str:
-    """Write a text to the first place that takes it; return what there is to say."""
-    why = ""
+def set_aside(shell: Shell) -> None:
+    """Write what a command is about to drop to files, as `rescue` does, on a terminal.
+
+    Without one the lines are somebody's file.  Raises `OSError` when no folder takes it.
+    """
+    for text in shell.unsaved() if shell.on_terminal else []:
+        _tell(f"what was not saved is in '{_kept(text)}'")
+
+
+def _kept(text: str) -> Path:
+    """Write a text to a new file in the first folder that takes it, and return its path."""
+    name = f"unsaved-{os.getpid()}-{os.urandom(4).hex()}.stp"
+    folders = [Path(scratch_root())]
+    if not made_state_folder():
+        folders.insert(0, state_folder())
+    return _written(text, [folder / name for folder in folders])
+
+
+def _written(text: str, places: list[Path]) -> Path:
+    """Write a text to the first place that takes it; raise the `OSError` of the last one."""
+    failed = OSError()
     for path in places:
         try:
             write_new(path, text.encode("utf-8", "surrogateescape"), 0o600)
         except OSError as error:
             if not isinstance(error, FileExistsError):
                 path.unlink(missing_ok=True)  # a part of it, on a full disk
-            why = f"'{path}': {error.strerror}"
+            failed = OSError(error.errno, error.strerror, str(path))
         else:
-            return f"what was not saved is in '{path}'"
-    return f"what was not saved is lost: {why}"
+            return path
+    raise failed
 
 
 def _tell(text: str) -> None:
