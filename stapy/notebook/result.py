@@ -32,10 +32,14 @@ class StapyResult:
         """List an array's elements, or without a name all prints, as flat dictionaries.
 
         An element has ``key1`` …, and ``value`` or the parts of its statistic; a print has its
-        fields.  ``pandas.DataFrame(result.rows())`` makes a table of them.
+        fields.  ``pandas.DataFrame(result.rows())`` makes a table of them.  Raises `KeyError`,
+        with the names that there are, for a global that has not come.
         """
         if name is None:
             return [dict(one["fields"]) for one in self.prints]
+        if name not in self.globals:
+            there = ", ".join(self.globals) or "none"
+            raise KeyError(f"no global '{name}' has come; there are: {there}")
         value = self.globals[name]
         if not isinstance(value, _Array):
             return [_flat((), value)]

@@ -201,6 +201,8 @@ def _save(shell: Shell, rest: str) -> None:
     is_forced = words[:1] == ["-f"]
     words = words[is_forced:] or ([shell.file] if shell.file else [])
     path = _path("save", words)
+    if is_dir(path):
+        raise RefusedCommand(f"'{path}' is a folder: give the name of a file in it")
     is_own = is_forced or str(path) == shell.file
     data = shell.script.encode("utf-8", "surrogateescape")
     try:
@@ -212,6 +214,8 @@ def _save(shell: Shell, rest: str) -> None:
         hint = f"'save -f {shlex.quote(str(path))}' writes over it"
         raise RefusedCommand(f"'{path}' is there already: {hint}") from None
     shell.file, shell.saved = str(path), shell.script
+    lines = lines_of.count(shell.script)
+    writing.tell(f"'{path}': {lines} line{'' if lines == 1 else 's'} written\n")
 
 
 def _edit(shell: Shell, rest: str) -> None:

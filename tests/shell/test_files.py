@@ -66,3 +66,24 @@ def test_a_file_with_mistakes_is_named(
     assert "'add args WORD...' gives arguments, or test" in told, told
     shell.feed_all("add args 7\nload bad.stp")
     assert shell.script == "probe begin { println($1) }\n"
+
+
+def test_what_is_written_is_told(shell: RecordingShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.script = ONE + OTHER
+    shell.feed("save a.stp")
+    assert capsys.readouterr().err == "'a.stp': 2 lines written\n"
+    shell.script = ONE
+    shell.feed("save")
+    assert capsys.readouterr().err == "'a.stp': 1 line written\n"
+
+
+@pytest.mark.parametrize("words", ["folder", "-f folder"])
+def test_a_folder_is_not_written_over(
+    shell: RecordingShell, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("folder").mkdir()
+    shell.script = ONE
+    shell.feed(f"save {words}")
+    told = capsys.readouterr().err
+    assert "'folder' is a folder: give the name of a file in it" in told and "-f" not in told
+    assert (shell.file, shell.saved) == ("", "")
