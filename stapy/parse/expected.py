@@ -263,7 +263,12 @@ class Expectation:
             return "strings stand in double quotes"
         if token.type in _DECLARATION_WORDS and self.opened:
             return "a '}' is missing before this declaration"
+        if token.value in ("long", "string") and self._in_head("FOR"):
+            return f"variables have no type declaration: leave out '{token.value}'"
         if token.type == "IDENT":
+            if before is not None and before.value in _C_TYPES:
+                of_c = f"{before.value} {token.value}"
+                return f"variables have no type declaration: '{token.value}', not '{of_c}'"
             words = [_WORD[kind] for kind in kinds if kind in _WORD]
             if words and len(words) < 8:
                 return did_you_mean(token.value, words)
@@ -287,6 +292,7 @@ class Expectation:
         return ""
 
 
+_C_TYPES = frozenset(["int", "long", "unsigned", "char", "short", "string", "size_t", "auto"])
 _DECLARATION_WORDS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
 _HIDDEN = (
     frozenset(AT_WORDS.values())

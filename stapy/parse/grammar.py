@@ -84,8 +84,29 @@ class _Driver:
                 return
         feed.at = len(tokens)
 
+    def _behind_for_head(self) -> int:
+        """Find where the head of a `for` ends in which the feed is, for its ';' end no statement.
+
+        Elsewhere, and when the head is not closed, that is where the feed is.
+        """
+        feed = self.feed
+        tokens, opening = feed.tokens, feed.open[-1] if feed.open else None
+        before = tokens.index(opening) - 1 if opening in tokens else -1
+        if opening is None or before < 0 or tokens[before].type != "FOR":
+            return feed.at
+        depth = 1
+        for at in range(feed.at, len(tokens)):
+            kind = tokens[at].type
+            if kind in ("LBRACE", "RBRACE") or kind in _DECLARATIONS:
+                break
+            depth += (kind == "LPAREN") - (kind == "RPAREN")
+            if depth == 0:
+                return at + 1
+        return feed.at
+
     def _skip_statement(self, token: Token) -> None:
         feed = self.feed
+        feed.at = self._behind_for_head()
         while feed.open and feed.open[-1].type != "LBRACE":
             feed.open.pop()
         if token.type in ("SEMI", "RBRACE"):

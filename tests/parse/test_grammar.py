@@ -49,12 +49,29 @@ def test_the_digest_follows_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
         ("probe begin { x = 1\nprobe end { y = ] }", [(2, 1), (2, 17)]),
         ("probe begin { { { x = ] } } }\nprobe a..b { }", [(1, 23), (2, 9)]),
         ("foo bar baz { }\nprobe begin { ( }", [(1, 1), (2, 17)]),
+        ("probe begin { for (int i=0;i<(3);i++) f(i) }\nprobe end { ] }", [(1, 24), (2, 13)]),
+        ("probe begin { for (int i=0;i<3;i++) { f(i) } x = = 1 }", [(1, 24), (1, 50)]),
+        ("probe begin { for (int i=0; f(); x = = 1 }", [(1, 24), (1, 38)]),
     ],
 )
 def test_independent_errors_are_all_reported(text: str, places: list[tuple[int, int]]) -> None:
     _, diagnostics = parse(text)
     found = [diagnostics.sources.position(item.span)[1:] for item in diagnostics.errors]
     assert found == places
+
+
+@pytest.mark.parametrize(
+    ("head", "hint"),
+    [
+        ("int i = 0; i < 3; i++", "variables have no type declaration: 'i', not 'int i'"),
+        ("long i = 0; i < 3; i++", "variables have no type declaration: leave out 'long'"),
+        ("x i = 0; i < 3; i++", "did you mean 'in'?"),
+    ],
+)
+def test_a_variable_with_a_type_is_one_mistake(head: str, hint: str) -> None:
+    _, diagnostics = parse(f"probe begin {{ for ({head}) println(i) exit() }}")
+    (error,) = diagnostics.errors
+    assert (error.message, error.hint) == ("expected ';'", hint)
 
 
 @pytest.mark.parametrize(
