@@ -199,7 +199,7 @@ def test_records_become_values(
     assert result.rows("hits")[1] == {"key1": "cat", "key2": 8, "value": 99}
     assert result.rows("lat") == [{"key1": "x", "count": 2, "sum": 6, "min": 1, "max": 5, "avg": 3}]
     assert result.rows("total") == [{"value": 5}]
-    with pytest.raises(KeyError, match="no global 'nope' has come; there are: .*hits.*, total"):
+    with pytest.raises(KeyError, match=r"no global 'nope' has come; there are: .*hits.*, total"):
         result.rows("nope")
     with pytest.raises(KeyError, match="there are: none"):
         StapyResult().rows("nope")
