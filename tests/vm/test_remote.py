@@ -25,6 +25,7 @@ from tests.ansible.support import play
 from tests.program import run_stapy, stapy_command
 from tests.vm.conftest import missing
 from tests.vm.harness import ROOT, WATCHDOGS, build
+from tests.vm.safety.support import LONG
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -255,6 +256,10 @@ def ansible_sees(folder: Path, environment: dict[str, str]) -> dict[str, str]:
     }
 
 
+@pytest.mark.skipif(
+    not LONG,
+    reason="Ansible's Python takes an emulated processor minutes: STAPY_LONG=1",
+)
 def test_ansible_traces_both(
     hosts: list[Host], environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:
