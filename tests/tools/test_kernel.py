@@ -330,6 +330,8 @@ def test_ended_while_it_fetches(log: Path, number: signal.Signals) -> None:
     scratch.mkdir(mode=0o700)
     command = stapy_command("kernel", "fetch", "6.1")
     environment = {**os.environ, "HANGS": "1", "TMPDIR": str(scratch)}
+    # What a background run or nohup ignores, its children ignore as well.
+    command = ["env", "--default-signal", *command]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 120
         while not list(scratch.glob("stapy-kernel-*/begun")):
