@@ -39,6 +39,23 @@ HOST = {
 }
 
 
+def run_inner(
+    folder: Path, text: str, settings: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run tests that a text has, in a folder, by a pytest of their own with our conftest."""
+    (folder / "test_inner.py").write_text(text)
+    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.conftest", "--rootdir", str(folder)]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(folder / "test_inner.py")],
+        cwd=ROOT,
+        env=settings,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
 def test_a_hosts_settings_are_left_out() -> None:
     asked = {"PATH": "/bin", "STAPY_TEST_KERNELS": "6.1", "https_proxy": "http://proxy"}
     made = isolated({**HOST, **asked, "HOME": "/root"}, Path("/cache"))
@@ -88,19 +105,9 @@ def test_options_of_the_user_are_not_read(tmp_path: Path) -> None:
         "    words = [sys.executable, '-m', 'stapy', '-p1', '-e', 'probe begin {}']\n"
         f"    assert subprocess.run(words, cwd={str(ROOT)!r}).returncode == 0\n"
     )
-    (tmp_path / "test_inner.py").write_text(inner)
     settings = {**os.environ, **HOST, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.conftest", "--rootdir", str(tmp_path)]
     settings.pop("LC_ALL")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(tmp_path / "test_inner.py")],
-        cwd=ROOT,
-        env=settings,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    done = run_inner(tmp_path, inner, settings)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -116,20 +123,10 @@ def test_it():
 
 def test_a_report_of_a_mistake_fails_the_run(tmp_path: Path) -> None:
     """It lies in the folder of the run, which goes with it: /tmp has nothing afterwards."""
-    (tmp_path / "test_inner.py").write_text(LEAVES)
     settings = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")}
     del settings[Scratch.NAME], settings["PYTEST_DEBUG_TEMPROOT"]
     (tmp_path / "tmp").mkdir()
-    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.conftest", "--rootdir", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(tmp_path / "test_inner.py")],
-        cwd=ROOT,
-        env=settings,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    done = run_inner(tmp_path, LEAVES, settings)
     said = done.stdout + done.stderr
     assert done.returncode == 1 and "1 passed" in said, said
     assert "was left by a test" in said and "ZeroDivisionError" in said, said
