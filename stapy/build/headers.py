@@ -13,6 +13,7 @@ from stapy.build.kit import BuildKernel, kit_key, open_kit
 from stapy.build.tools import HERE, Tools
 from stapy.cache import Cache, key_of
 from stapy.paths import data_dir, is_file
+from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.build.process import Result
@@ -56,81 +57,88 @@ def is_of_kernel(spec: str) -> bool:
     return match is not None and match["owner"] in ("kernel", "vmlinux")
 
 
-def compiled(
-    spec: str,
-    kernel: BuildKernel,
-    options: Options,
-    cache: Cache,
-    scratch: Path,
-    facts: Callable[[], str],
-    tools: Tools = HERE,
-) -> Path:
-    """Compile headers to an object with their types; raise `HeaderError` when that fails.
+class HeaderCompiler(Record):
+    """Compiles headers of the user and of one kernel to objects that have their types.
 
-    With ``kernel`` in front they are the kernel's, else the user's.  ``facts``
-    is for the build kit, which may have to be made for the kernel's.
+    Objects are kept in ``cache``; what has to be written goes to the folder ``scratch``.  The build
+    kit, which the kernel's headers need, may have to be made: ``facts`` is for that.
     """
-    match = _SPEC.fullmatch(spec)
-    if match is None:
-        raise HeaderError(f"'{spec}' names no headers")
-    runtime = _runtime(options)
-    ours = is_of_kernel(spec)
-    named = _HEADER.findall(match["headers"])
-    owner = kit_key(kernel, runtime, tools) if ours else _identity([name[1:-1] for name in named])
-    key = key_of(KIND, owner, spec, *_FLAGS)
-    found = cache.get(KIND, key)
-    if found is not None:
-        return found
-    source, target = scratch / f"headers-{key[:8]}.c", scratch / f"headers-{key[:8]}.o"
-    source.write_text("".join(f"#include {name}\n" for name in named), encoding="utf-8")
-    if ours:
-        kit = open_kit(kernel, runtime, cache, scratch, facts, tools)
-        words = fill(kit.commands.compile, SOURCE=str(source), OBJECT=str(target))
-        _compile([*words, *_FLAGS], tools, kit.commands.environment)
-    else:
-        _compile(["gcc", *_FLAGS, "-c", "-o", str(target), str(source)], HERE)
-    return cache.put_file(KIND, key, target) or target
 
+    kernel: BuildKernel
+    options: Options
+    cache: Cache
+    scratch: Path
+    facts: Callable[[], str]
+    tools: Tools = HERE
 
-def compiled_points(
-    header: Path,
-    points: list[str],
-    kernel: BuildKernel,
-    options: Options,
-    cache: Cache,
-    scratch: Path,
-    facts: Callable[[], str],
-    tools: Tools = HERE,
-) -> Path:
-    """Compile a trace header to an object that has the inline function of each of its points.
+    def types(self, spec: str) -> Path:
+        """Compile ``<a.h><b.h>``, the kernel's with ``kernel`` in front, else the user's.
 
-    Points that the kernel was built without are left out, and types that none of its headers
-    declares are pointers to a struct `PRIVATE`.  Raises `HeaderError`.
-    """
-    runtime = _runtime(options)
-    status = header.stat()
-    key = key_of(KIND, "points", kit_key(kernel, runtime, tools), str(header), status.st_size,
-                 status.st_mtime_ns, _BEFORE, *points)  # fmt: skip
-    found = cache.get(KIND, key)
-    if found is not None:
-        return found
-    source, target = scratch / f"points-{key[:8]}.c", scratch / f"points-{key[:8]}.o"
-    kit = open_kit(kernel, runtime, cache, scratch, facts, tools)
-    words = fill(kit.commands.compile, SOURCE=str(source), OBJECT=str(target))
-    private: set[str] = set()
-    while True:  # each round has fewer points or more types
-        source.write_text(_text_of_points(header, points, private), encoding="utf-8")
-        try:
-            _compile([*words, "-g", "-gdwarf-5", "-w"], tools, kit.commands.environment)
-        except HeaderError as error:
-            unknown = set(points) & set(_UNKNOWN.findall(error.output))
-            types = set(_UNKNOWN_TYPE.findall(error.output)) - private
-            if not unknown and not types:
-                raise
-            points = [point for point in points if point not in unknown or types]
-            private |= types
+        Raises `HeaderError` when that fails.
+        """
+        match = _SPEC.fullmatch(spec)
+        if match is None:
+            raise HeaderError(f"'{spec}' names no headers")
+        ours = is_of_kernel(spec)
+        named = _HEADER.findall(match["headers"])
+        owner = self._kit_key() if ours else _identity([name[1:-1] for name in named])
+        key = key_of(KIND, owner, spec, *_FLAGS)
+        found = self.cache.get(KIND, key)
+        if found is not None:
+            return found
+        source, target = self._files(f"headers-{key[:8]}")
+        source.write_text("".join(f"#include {name}\n" for name in named), encoding="utf-8")
+        if ours:
+            self._compile(source, target, _FLAGS)
         else:
-            return cache.put_file(KIND, key, target) or target
+            _run(["gcc", *_FLAGS, "-c", "-o", str(target), str(source)], HERE)
+        return self.cache.put_file(KIND, key, target) or target
+
+    def points(self, header: Path, points: list[str]) -> Path:
+        """Compile a trace header to an object that has the inline function of each of its points.
+
+        Points that the kernel was built without are left out, and types that none of its headers
+        declares are pointers to a struct `PRIVATE`.  Raises `HeaderError`.
+        """
+        status = header.stat()
+        key = key_of(KIND, "points", self._kit_key(), str(header), status.st_size,
+                     status.st_mtime_ns, _BEFORE, *points)  # fmt: skip
+        found = self.cache.get(KIND, key)
+        if found is not None:
+            return found
+        source, target = self._files(f"points-{key[:8]}")
+        private: set[str] = set()
+        while True:  # each round has fewer points or more types
+            source.write_text(_text_of_points(header, points, private), encoding="utf-8")
+            try:
+                self._compile(source, target, ["-g", "-gdwarf-5", "-w"])
+            except HeaderError as error:
+                unknown = set(points) & set(_UNKNOWN.findall(error.output))
+                types = set(_UNKNOWN_TYPE.findall(error.output)) - private
+                if not unknown and not types:
+                    raise
+                points = [point for point in points if point not in unknown or types]
+                private |= types
+            else:
+                return self.cache.put_file(KIND, key, target) or target
+
+    def _runtime(self) -> Path:
+        named = self.options.runtime_dir
+        return Path(named) if named else data_dir("runtime")
+
+    def _kit_key(self) -> str:
+        return kit_key(self.kernel, self._runtime(), self.tools)
+
+    def _files(self, name: str) -> tuple[Path, Path]:
+        return self.scratch / f"{name}.c", self.scratch / f"{name}.o"
+
+    def _compile(self, source: Path, target: Path, flags: list[str]) -> None:
+        """Compile as the kernel's makefiles do, with what its make exports to compilers."""
+        kit = open_kit(
+            self.kernel, self._runtime(), self.cache, self.scratch, self.facts, self.tools
+        )
+        words = fill(kit.commands.compile, SOURCE=str(source), OBJECT=str(target))
+        _run([*words, *flags], self.tools, kit.commands.environment)
 
 
 def _text_of_points(header: Path, points: list[str], private: set[str]) -> str:
@@ -143,15 +151,8 @@ def _text_of_points(header: Path, points: list[str], private: set[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _runtime(options: Options) -> Path:
-    return Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
-
-
-def _compile(words: list[str], tools: Tools, environment: dict[str, str] | None = None) -> None:
-    """Run a compiler, with what the kernel's make exports to it.
-
-    Raises `HeaderError` with its first complaint when it fails.
-    """
+def _run(words: list[str], tools: Tools, environment: dict[str, str] | None = None) -> None:
+    """Run a compiler; raise `HeaderError` with its first complaint when it fails."""
     try:
         result: Result = tools.run(words, environment)
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,6 +14,7 @@ from stapy.terminal import progress
 
 if TYPE_CHECKING:
     from stapy.build.daemon import ContainerError
+    from stapy.build.headers import HeaderCompiler
     from stapy.build.tools import Tools
     from stapy.kernel import Kernel
     from stapy.session import Session
@@ -68,14 +68,14 @@ def refuse(session: Passes, error: ContainerError) -> NoReturn:
 
 def compile_headers(session: Passes, kernel: Kernel, spec: str) -> Path | None:
     """Compile ``kernel<a.h>`` or ``<a.h>`` to an object with types; None (reported) if bad."""
-    from stapy.build.headers import compiled, is_headers, is_of_kernel
+    from stapy.build.headers import is_headers, is_of_kernel
 
     if not is_headers(spec):
         return None
     what = f"types of {spec}"
     if is_of_kernel(spec) and _is_left_out(session, kernel, what):
         return None
-    return _of_headers(session, kernel, what, partial(compiled, spec))
+    return _of_headers(session, kernel, what, lambda compiler: compiler.types(spec))
 
 
 def compile_trace_header(
@@ -85,8 +85,6 @@ def compile_trace_header(
 
     A list without variables asks for no parameters: nothing is compiled for it.
     """
-    from stapy.build.headers import compiled_points
-
     options = session.options
     if options.dump or (options.listing is not None and not options.listing_variables):
         return None
@@ -94,7 +92,7 @@ def compile_trace_header(
     if _is_left_out(session, kernel, what):
         return None
     progress.tell(f"compiling {header.name} for what its tracepoints pass")
-    return _of_headers(session, kernel, what, partial(compiled_points, header, points))
+    return _of_headers(session, kernel, what, lambda compiler: compiler.points(header, points))
 
 
 def _is_left_out(session: Passes, kernel: Kernel, what: str) -> bool:
@@ -106,11 +104,11 @@ def _is_left_out(session: Passes, kernel: Kernel, what: str) -> bool:
 
 
 def _of_headers(
-    session: Passes, kernel: Kernel, what: str, make: Callable[..., Path]
+    session: Passes, kernel: Kernel, what: str, make: Callable[[HeaderCompiler], Path]
 ) -> Path | None:
     """Have an object made of headers; None (reported as none of ``what``) if that fails."""
     from stapy.build.daemon import ContainerError
-    from stapy.build.headers import HeaderError
+    from stapy.build.headers import HeaderCompiler, HeaderError
     from stapy.build.kit import KitError
     from stapy.build.tools import HERE
     from stapy.debuginfo.facts import kernel_facts
@@ -120,9 +118,12 @@ def _of_headers(
 
     if session.options.listing is None and not session.options.dump:
         check_host(session, kernel)  # nothing is compiled in vain
-    tools = session.tools or HERE
+    folder = session.work_folder()
+    compiler = HeaderCompiler(
+        kernel, session.options, session.cache, folder, facts, session.tools or HERE
+    )
     try:
-        return make(kernel, session.options, session.cache, session.work_folder(), facts, tools)
+        return make(compiler)
     except (HeaderError, KitError) as error:
         session.diagnostics.warning("W0682", f"no {what}: {error}")
         return None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stapy.build import headers
-from stapy.build.headers import PRIVATE, HeaderError, compiled, compiled_points, is_headers
+from stapy.build.headers import PRIVATE, HeaderCompiler, HeaderError, is_headers
 from stapy.build.process import Result
 from stapy.build.tools import Tools
 from stapy.cache import Cache
@@ -45,7 +45,7 @@ def ask(spec: str, folder: Path) -> Path:
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
     cache = Cache(folder / "cache")
-    return compiled(spec, NO_KERNEL, Options(), cache, folder, lambda: "")
+    return HeaderCompiler(NO_KERNEL, Options(), cache, folder, lambda: "").types(spec)
 
 
 def test_types_of_a_header(tmp_path: Path) -> None:
@@ -75,8 +75,10 @@ def test_what_the_points_of_a_trace_header_pass(
     def facts() -> str:
         return kernel_facts(full, None, full.exports)
 
+    compiler = HeaderCompiler(full, Options(), cache, tmp_path, facts)
+
     def made(header: Path, *points: str) -> Path:
-        return compiled_points(header, list(points), full, Options(), cache, tmp_path, facts)
+        return compiler.points(header, list(points))
 
     header = full.source_dir / "include/trace/events/sched.h"
     path = made(header, "sched_switch", "no_such_point")
@@ -122,11 +124,9 @@ def test_the_kernels_headers_see_what_its_make_exports(
 
     header = tmp_path / "a.h"
     header.write_text("")
-    rest: Any = (NO_KERNEL, Options(), Cache(tmp_path / "cache"), tmp_path, lambda: "", Recorded())
-    for make in (
-        lambda: compiled("kernel<a.h>", *rest),
-        lambda: compiled_points(header, ["a"], *rest),
-    ):
+    cache = Cache(tmp_path / "cache")
+    compiler = HeaderCompiler(NO_KERNEL, Options(), cache, tmp_path, lambda: "", Recorded())
+    for make in (lambda: compiler.types("kernel<a.h>"), lambda: compiler.points(header, ["a"])):
         with pytest.raises(HeaderError, match="that is all"):
             make()
     assert seen == [commands.environment] * 2

@@ -113,7 +113,7 @@ def test_needing_root_is_said_before_anything_is_made(
 
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("stapy.build.ahead.prepare", made)
-    monkeypatch.setattr("stapy.build.headers.compiled", made)
+    monkeypatch.setattr("stapy.build.headers.HeaderCompiler.types", made)
     assert main(["--vm", "-e", "probe begin { exit() }"]) == 1
     assert "can only be started by root" in capsys.readouterr().err
     verdicts = {"privilege": "only root may", "lockdown": "", "signing": ""}
