@@ -1,4 +1,4 @@
-"""Makes the screenshots of README.md: `python docs/screenshots/make.py [shell] [plot]`.
+"""Makes the screenshots of README.md: `python docs/screenshots/make.py [NAME…]`.
 
 What they show is real: programs in a terminal (`drive.py`), sessions in a virtual machine.
 """
@@ -20,11 +20,22 @@ from rich.style import Style
 from rich.text import Text
 
 from stapy.vm import kernels
+from stapy.vm.machine import Machine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SECONDS = 600
 STAPY = [sys.executable, "-m", "stapy"]
+WATCHED = """
+global opens, written, slowest
+probe syscall.openat { opens[execname()]++ }
+probe syscall.write { written[execname()] <<< count }
+probe kernel.function("vfs_read").return {
+    us = gettimeofday_us() - @entry(gettimeofday_us())
+    if (us > slowest) { slowest = us; printf("%s waited %d us for a read\\n", execname(), us) }
+}
+probe netfilter.ip.local_in if (slowest > 10000) { println(saddr, " -> ", daddr) }
+"""
 BUSY = "find /usr/share/doc -name copyright -exec cat {} + | gzip -9 | wc -c"
 
 
@@ -97,6 +108,26 @@ def plot() -> None:
     picture.save(HERE / "plot.png", optimize=True)
 
 
+def monitor() -> None:
+    """Show `--monitor`: probes with hits and costs, globals, what the script has printed."""
+    release = kernels.default_release()
+    steps: list[object] = [[["sort"], "s"], [["sorted by hits", "us for a read"], "q"]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["--monitor", "-p4", "-r", release, "-m", "watched", "-e", WATCHED]
+        subprocess.run([*STAPY, *words], cwd=folder, env=environment, check=True)
+        with Machine(release) as guest:
+            run = [sys.executable, "-m", "stapy.run", "-M", "1"]
+            words = [*run, guest.push(Path(folder, "watched.ko"))]
+            driver = guest.push(HERE / "drive.py")
+            asked = driven(words, steps, 30, 110, moves=True)
+            busy = f'(while :; do {BUSY} >/dev/null 2>&1; done) & exec "$0" "$@"'
+            words = ["sh", "-c", busy, sys.executable, driver, asked]
+            done = guest.run(words, cwd="/tmp", env=environment, timeout=SECONDS)
+    assert done.status == 0, done.stderr.decode()
+    (HERE / "monitor.svg").write_text(svg(json.loads(done.stdout), "stapy --monitor"))
+
+
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or ["shell", "plot"]:
-        {"shell": shell, "plot": plot}[wanted]()
+    for wanted in sys.argv[1:] or ["shell", "plot", "monitor"]:
+        {"shell": shell, "plot": plot, "monitor": monitor}[wanted]()
