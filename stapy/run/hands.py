@@ -35,7 +35,11 @@ class Hands:
     ) -> Tuple[str, Channel]:
         """Load a module with parameters; return its name and its files."""
         with Turn():
+            self.refuse_more()
             return loading.insert_and_open(module, words, messages, must_rename, self.may_have)
+
+    def refuse_more(self) -> None:
+        """Raise `RunError` where there are as many sessions as there may be; asked in our turn."""
 
     def hand_over(self, channel: Channel, manifest: Manifest, namespaces: int) -> None:
         """Let a module hold the programs that its probes name."""

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 # What its answers begin with.
 DONE, REFUSED, GONE = "done", "refused", "gone"
+# Sessions of one user who is not in stapdev: each takes memory of the kernel that no limit of his
+# counts, and what it traces costs all. Those that were left in the kernel are among them.
+SESSIONS = 16
 
 
 class MembersHands(Hands):
@@ -40,6 +43,18 @@ class MembersHands(Hands):
     def refusal(self, name: str) -> str:
         """Say whose it is not."""
         return f"module '{name}' was not loaded by '{self._member.name}'"
+
+    def refuse_more(self) -> None:
+        """Raise `RunError` where the user has all the sessions that he may have at once."""
+        if self._member.level >= STAPDEV:
+            return
+        his = [name for name in kernel.our_modules() if mark.user_of(name) == self._member.uid]
+        if len(his) >= SESSIONS:
+            raise RunError(
+                f"'{self._member.name}' has {len(his)} sessions, and members of the group "
+                f"{NAMES[self._member.level]} may have {SESSIONS} at once: end one first "
+                f"(stapy-run -d NAME; {', '.join(his)})"
+            )
 
 
 class Keeper:

@@ -19,8 +19,8 @@ from stapy.run.control import Channel
 from stapy.run.elf import ModuleFile
 from stapy.run.errors import GoneError, RunError
 from stapy.run.groups import STAPDEV, STAPSYS, STAPUSR, GroupMember
-from stapy.run.hands import Hands
-from stapy.run.keeper import Keeper
+from stapy.run.hands import Hands, Turn
+from stapy.run.keeper import SESSIONS, Keeper, MembersHands
 from stapy.run.member import KeptHands
 from stapy.run.messages import MessagePrinter
 from stapy.run.wire import MOST, Wire
@@ -341,6 +341,37 @@ def test_what_only_the_highest_level_may(kept, tmp_path) -> None:  # type: ignor
         hands._ask(["become", "root"])
     end()
     assert behind.did == []
+
+
+@pytest.mark.parametrize(
+    ("level", "there", "more"),
+    [
+        (STAPUSR, SESSIONS - 1, True),
+        (STAPUSR, SESSIONS, False),
+        (STAPSYS, SESSIONS + 1, False),
+        (STAPDEV, SESSIONS, True),  # as much as root
+    ],
+)
+def test_a_user_has_so_many_sessions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, level: int, there: int, more: bool
+) -> None:
+    """They are counted in our turn, or two keepers would both find room for the last one."""
+    turns: list[str] = []
+    monkeypatch.setattr(Turn, "__enter__", lambda self: turns.append("begin"))
+    monkeypatch.setattr(Turn, "__exit__", lambda self, *error: turns.append("end"))
+    mine = [f"m{number}" for number in range(there)]
+    monkeypatch.setattr(kernel, "our_modules", lambda: turns.append("count") or ["his", *mine])
+    monkeypatch.setattr(mark, "user_of", lambda name: 2002 if name in mine else 7)
+    monkeypatch.setattr(loading, "insert_and_open", lambda *words: turns.append("load"))
+    module = ModuleFile(str(make_module(tmp_path / "m.ko")))
+    taken = MembersHands(user(level))
+    if more:
+        taken.insert(module, [], MessagePrinter(), False)
+    else:
+        with pytest.raises(RunError, match=f"'one' has {there} sessions, .* may have {SESSIONS} a"):
+            taken.insert(module, [], MessagePrinter(), False)
+    counted = [] if level == STAPDEV else ["count"]
+    assert turns == ["begin", *counted, *(["load"] if more else []), "end"]
 
 
 # --- sudo -----------------------------------------------------------------
