@@ -23,7 +23,7 @@ from .signals import Signals, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, Iterator, List
+    from typing import Iterable, Iterator, List, Sequence, Set
 
 AS_MEMBER = "--as-member"
 LOOK = 0.2  # seconds between two looks whether sudo has become the user's own process
@@ -38,6 +38,19 @@ Defaults!STAPY_RUN closefrom_override, !requiretty, !use_pty, !log_input, !log_o
 Defaults!STAPY_RUN !pam_session, !pam_setcred, env_reset, !setenv
 %stapusr ALL = (root) NOPASSWD: STAPY_RUN
 """
+
+# Where an interpreter looks for modules, and what it has mapped to run: its libraries.
+_ASK = """\
+import sys
+print(*sys.path, sep="\\n")
+with open("/proc/self/maps", errors="surrogateescape") as maps:
+    rows = [row.rstrip("\\n").split(None, 5) for row in maps]
+found = {row[5] for row in rows if len(row) == 6 and "x" in row[1]}
+print(*sorted(name for name in found if name[0] == "/"), sep="\\n")
+"""
+_MODULES = (".py", ".pyc", ".so")
+# Folders of other packages, which -S leaves out: in the library's they cannot be named.
+_OTHERS = ("site-packages", "dist-packages")
 
 
 def is_needed() -> bool:
@@ -173,28 +186,66 @@ def rule() -> List[str]:
     for path in (words[0], words[2]):
         if not _PLAIN.issuperset(path):
             raise RunError(f"'{path}' cannot stand in a rule of sudo's: install stapy elsewhere")
-    for path in _files(words[0], words[2]):
+    library = _library(words[0])
+    # Near its program Python looks for its settings.
+    plain = {*_above(words[2])}.difference(library, _above(os.path.realpath(words[0])))
+    for path in _files(words[0], words[2], library):
         try:
-            _check(
-                path, path in _above(words[2]) and path not in _above(os.path.realpath(words[0]))
-            )
+            _check(path, path in plain)
         except OSError as error:
             raise RunError(f"'{path}' cannot be looked at: {error.strerror}") from None
     return _RULE.format(command=" ".join(words)).splitlines()
 
 
-def _files(python: str, folder: str) -> Iterator[str]:
+def _library(python: str) -> List[str]:
+    """Ask an interpreter where it looks for modules, and for the libraries that it is made of."""
+    try:
+        status, text = run([python, "-ISB", "-c", _ASK])
+    except OSError as error:
+        raise RunError(f"cannot run '{python}': {error.strerror}") from None
+    places = [line for line in text.splitlines() if line.startswith("/")]
+    if status or not places:
+        raise RunError(f"'{python}' does not say where its library is: {text or status}")
+    return places
+
+
+def _files(python: str, folder: str, library: Iterable[str]) -> Iterator[str]:
     """Yield what root would run, with the folders above, and the same of what links lead to."""
     yield from _way(python)
     yield from _way(folder)
+    for path in _below(folder):
+        yield path
+        if os.path.islink(path):
+            yield from _way(path)
+            if os.path.isdir(path):  # Python would look for modules in it, we do not
+                raise RunError(f"'{path}' is a link to a folder: install stapy without it")
+    seen: Set[str] = set()
+    for place in library:
+        # What is not there, as an archive of the library, could come.
+        yield from _way(place) if os.path.exists(place) else _above(place)
+        yield from _modules(place, seen)
+
+
+def _below(folder: str, without: Sequence[str] = ()) -> Iterator[str]:
+    """Yield what is in a folder and in those in it, but for folders of these names."""
     for around, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in without]
         for name in (*folders, *names):
-            path = f"{around}/{name}"
-            yield path
-            if os.path.islink(path):
-                yield from _way(path)
-                if name in folders:  # Python would look for modules in it, we do not
-                    raise RunError(f"'{path}' is a link to a folder: install stapy without it")
+            yield f"{around}/{name}"
+
+
+def _modules(folder: str, seen: Set[str]) -> Iterator[str]:
+    """Yield what Python would take for modules in a folder of its library, also behind links."""
+    seen.add(os.path.realpath(folder))
+    for path in _below(folder, _OTHERS):
+        is_folder = os.path.isdir(path)
+        if not (is_folder or path.endswith(_MODULES)):
+            continue
+        yield path
+        if os.path.islink(path):
+            yield from _way(path)
+            if is_folder and os.path.realpath(path) not in seen:
+                yield from _modules(os.path.realpath(path), seen)
 
 
 def _way(path: str) -> Iterator[str]:

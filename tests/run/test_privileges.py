@@ -430,6 +430,7 @@ def test_no_rule_for_what_others_can_change(
     )
     words = ["/usr/bin/env", "-ISB", str(folder), "--as-member"]
     monkeypatch.setattr(sudo, "command", lambda: words)
+    monkeypatch.setattr(sudo, "_library", lambda python: [])
     text = sudo.rule()
     assert f"Cmnd_Alias STAPY_RUN = {' '.join(words)} *" in text
     assert "%stapusr ALL = (root) NOPASSWD: STAPY_RUN" in text
@@ -460,6 +461,78 @@ def test_no_rule_for_what_others_can_change(
     words[2] = f"{tmp_path}/a,b"
     with pytest.raises(RunError, match="cannot stand in a rule"):
         sudo.rule()
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("place", "mode", "owner", "why"),
+    [
+        ("", 0o755, (0, 0), ""),
+        ("lib", 0o775, (0, 7), "group 7 may write"),
+        ("lib", 0o1777, (0, 0), "all users may write"),  # modules could come
+        ("lib/json.py", 0o644, (7, 0), "it belongs to user 7"),
+        ("lib/__pycache__", 0o777, (0, 0), "all users may write"),
+        ("lib/__pycache__/os.cpython-311.pyc", 0o664, (0, 7), "group 7 may write"),
+        ("lib/lib-dynload/_json.so", 0o646, (0, 0), "all users may write"),
+        ("far/m.py", 0o664, (0, 7), "group 7 may write"),
+        ("zip", 0o777, (0, 0), "all users may write"),  # lib.zip, which is not there
+        ("libpython.so.1.0", 0o664, (0, 7), "group 7 may write"),
+        ("lib/LICENSE.txt", 0o666, (0, 0), ""),  # no module
+        ("lib/site-packages", 0o777, (0, 0), ""),  # -S leaves them out
+        ("lib/site-packages/x.py", 0o666, (7, 7), ""),
+    ],
+)
+def test_no_rule_where_others_can_change_the_library_of_python(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    place: str,
+    mode: int,
+    owner: tuple[int, int],
+    why: str,
+) -> None:
+    for name in (
+        "run/cli.py",
+        "lib/json.py",
+        "lib/__pycache__/os.cpython-311.pyc",
+        "lib/lib-dynload/_json.so",
+        "lib/LICENSE.txt",
+        "lib/site-packages/x.py",
+        "far/m.py",
+        "zip/x",
+        "libpython.so.1.0",
+    ):
+        (tmp_path / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(0o644)
+    (tmp_path / "lib/linked").symlink_to("../far")
+    (tmp_path / "far/again").symlink_to("../lib")
+    words = ["/usr/bin/env", "-ISB", f"{tmp_path}/run", "--as-member"]
+    library = [f"{tmp_path}/{name}" for name in ("zip/lib.zip", "lib", "libpython.so.1.0")]
+    own = [one for one in (tmp_path, *tmp_path.parents) if one != Path("/")]
+    before = sudo._files
+    monkeypatch.setattr(
+        sudo, "_files", lambda *words: (one for one in before(*words) if Path(one) not in own)
+    )
+    monkeypatch.setattr(sudo, "command", lambda: words)
+    monkeypatch.setattr(sudo, "_library", lambda python: library)
+    if place:
+        (tmp_path / place).chmod(mode)
+        os.chown(tmp_path / place, *owner)
+    if not why:
+        assert sudo.rule()
+        return
+    with pytest.raises(RunError, match=f"become root: '[^']*{place}': {why}"):
+        sudo.rule()
+
+
+def test_an_interpreter_says_where_its_library_is() -> None:
+    found = sudo._library(sys.executable)
+    assert str(Path(os.__file__).parent) in found
+    assert os.path.realpath(sys.executable) in found  # what is mapped to run
+    assert not any(path.endswith("site-packages") for path in found)
+    for other in ("/bin/false", "/bin/nowhere"):
+        with pytest.raises(RunError, match=other):
+            sudo._library(other)
 
 
 def test_what_sudo_starts_is_us_or_the_archive(tmp_path: Path) -> None:
