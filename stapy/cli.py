@@ -25,6 +25,7 @@ from stapy.options.table import TABLE
 from stapy.options.tools import TOOLS
 from stapy.paths import is_file
 from stapy.run import streams
+from stapy.run.signals import hear_of_children
 from stapy.terminal import writing
 
 if TYPE_CHECKING:
@@ -296,6 +297,7 @@ def main(words: list[str] | None = None) -> int:
     """Run the ``stapy`` command; return its exit status."""
     words = sys.argv[1:] if words is None else words
     streams.hold()
+    hear_of_children()
     return told(lambda: _obey(words), words)
 
 

@@ -12,6 +12,7 @@ from .errors import RunError
 from .messages import MessagePrinter
 from .options import UsageError, parse, wants_json
 from .printable import one_line, shown
+from .signals import hear_of_children
 from .usage import USAGE
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ def main(words: Optional[List[str]] = None) -> int:
     """Obey a command line; return the exit status."""
     words = sys.argv[1:] if words is None else words
     streams.hold()
+    hear_of_children()
     name_process("stapy-run")
     try:
         if "-h" in words or "--help" in words:

@@ -14,6 +14,16 @@ else:
     import _signal as signal
 
 
+def hear_of_children() -> None:
+    """Undo that the caller ignores SIGCHLD, as some services do, which exec leaves to us.
+
+    The kernel would keep no status of what we start: a compiler that fails would count as one that
+    has done its work, and what waits for a process would find none.
+    """
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 class Signals:
     """Signals become bytes on a descriptor that the loop polls."""
 
