@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 STRUCTURE = ".gnu.linkonce.this_module"  # where the kernel takes a module's name from
 SIGNED = b"~Module signature appended~\n"
 MANIFEST_BYTES = 64 << 20  # more is not believed to be one
+# The kernel takes no larger file. One that is all holes would take our memory, the keeper's too.
+MODULE_BYTES = (1 << 31) - 1
+# What these rows of a manifest are; the rest of it is text and numbers that are only shown.
+_SHAPES = {
+    "build_ids": dict,
+    "files": dict,
+    "globals": dict,
+    "limits": dict,
+    "probes": list,
+    "script": dict,
+}
 
 
 class Elf:
@@ -107,7 +118,10 @@ class ModuleFile:
             self._status = os.fstat(self._file.fileno())
             if not stat.S_ISREG(self._status.st_mode):
                 raise RunError(f"'{path}' is not a kernel module (no regular file)")
-            data = self._file.read()
+            if self._status.st_size > MODULE_BYTES:
+                raise RunError(f"'{path}' is not a kernel module (too large to be one)")
+            # Not to its end, which a file system of a user's own need not have.
+            data = self._file.read(self._status.st_size)
         except OSError as error:
             raise RunError(f"cannot read '{path}': {error.strerror}") from None
         self.elf = Elf(data, path)
@@ -171,7 +185,9 @@ class ModuleFile:
             ) from None
         except Exception:  # zlib's errors are of no class that is known without it
             raise RunError(what) from None
-        if not isinstance(manifest, dict):
+        if not isinstance(manifest, dict) or not all(
+            isinstance(manifest.get(row) or kind(), kind) for row, kind in _SHAPES.items()
+        ):
             raise RunError(what)
         return manifest
 

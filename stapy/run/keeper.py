@@ -97,8 +97,8 @@ class Keeper:
             kind, texts = GONE, [str(error)]
         except RunError as error:
             kind, texts = REFUSED, [str(error)]
-        except (OSError, ValueError, IndexError) as error:
-            kind, texts = REFUSED, [f"stapy-run's keeper: {error}"]
+        except Exception as error:  # whatever a user's module makes of us, his sessions stay
+            kind, texts = REFUSED, [f"stapy-run's keeper: {type(error).__name__}: {error}"]
         finally:
             for fd in files:
                 _close(fd)

@@ -86,6 +86,22 @@ def test_what_is_no_module_is_refused(tmp_path, data):
         ModuleFile(str(path))
 
 
+def test_a_file_of_holes_is_not_read(tmp_path):
+    path = make_module(tmp_path / "m.ko")
+    os.truncate(path, elf.MODULE_BYTES + 1)
+    with pytest.raises(RunError, match="too large to be one"):
+        ModuleFile(str(path))
+
+
+@pytest.mark.parametrize("row", ["build_ids", "files", "globals", "limits", "probes", "script"])
+def test_a_manifest_of_another_shape_is_refused(tmp_path, row):
+    assert ModuleFile(str(make_module(tmp_path / "m.ko", manifest={row: None}))).manifest()
+    for value in (5, "x", [1] if row != "probes" else {"x": 1}):
+        module = ModuleFile(str(make_module(tmp_path / "m.ko", manifest={row: value})))
+        with pytest.raises(RunError, match="is damaged: what stapy wrote into it"):
+            module.manifest()
+
+
 @pytest.mark.parametrize("cut", range(64, 700, 37))
 def test_truncated_modules_never_crash(tmp_path, cut):
     data = make_module(tmp_path / "m.ko", manifest={"stapy": "1"}).read_bytes()

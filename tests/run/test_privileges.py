@@ -331,6 +331,25 @@ def test_sessions_of_others(kept, capfd) -> None:  # type: ignore[no-untyped-def
         hands.attach("mine")
 
 
+@pytest.mark.parametrize("error", [AttributeError("x"), MemoryError(), KeyError("m"), OSError(5)])
+def test_a_keeper_outlives_what_a_module_does_to_it(  # type: ignore[no-untyped-def]
+    kept, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the other sessions of its consumer would end."""
+    hands, module, behind, end = kept(STAPDEV)
+
+    def fail(module: ModuleFile) -> None:
+        raise error
+
+    monkeypatch.setattr(kernel, "check", fail)
+    with pytest.raises(RunError, match=f"keeper: {type(error).__name__}"):
+        hands.check(module)
+    monkeypatch.setattr(kernel, "check", lambda module: None)
+    hands.check(module)
+    end()
+    assert behind.did == []
+
+
 def test_what_only_the_highest_level_may(kept, tmp_path) -> None:  # type: ignore[no-untyped-def]
     hands, module, behind, end = kept(STAPSYS)
     with pytest.raises(RunError, match="members of the group stapsys may only use modules"):
