@@ -33,7 +33,9 @@ def check() -> None:
     from importlib.util import find_spec
 
     if not _program():
-        raise RunError("-M needs the whole of stapy: this is a bare copy of stapy-run")
+        raise RunError(
+            "-M needs the whole of stapy: this is stapy-run alone, as members of the groups have it"
+        )
     if find_spec("textual") is None:
         raise RunError(
             "the monitor's screen needs the package textual: pip install 'stapy[monitor]'"

@@ -6,6 +6,11 @@ import os
 import pty
 import sys
 
+import pytest
+
+from stapy.run import screen
+from stapy.run.errors import RunError
+
 KILLED = r"""
 import os, signal, sys, termios, time
 from stapy.run.screen import ScreenProcess
@@ -42,3 +47,11 @@ def test_a_killed_screen() -> None:
     last = came.rpartition(b"\x1b[?1049h")[2]
     assert b"back True -9" in last.rpartition(b"\x1b[?1049l")[2], last[-400:]
     assert b"\x1b[?1049l" in last
+
+
+def test_stapy_run_alone_has_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What sudo starts for a member is a folder whose package has nothing above it."""
+    assert screen._program() == "stapy.monitor"
+    monkeypatch.setattr(screen, "__name__", "stapy_run.screen")
+    with pytest.raises(RunError, match="stapy-run alone, as members of the groups have it"):
+        screen.check()
