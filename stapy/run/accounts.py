@@ -118,9 +118,9 @@ class Accounts:
             return _HELP_MISSED if self._missed else ""
         if _CAUSES[cause] == "locks":
             return (
-                f"hits waited for the global '{self._lock}' in vain: a statistic"
-                f" ({self._lock} <<< VALUE) is added to without waiting;"
-                " -D MAXTRYLOCK=N waits longer"
+                f"hits waited for the global '{self._lock}' in vain: -D MAXTRYLOCK=N waits longer;"
+                " if it only counts or adds up numbers, make it a statistic, which <<< adds to"
+                " without waiting"
             )
         if _CAUSES[cause] == "low stack":
             return (

@@ -293,3 +293,25 @@ def test_why_an_alias_of_optional_places_matches_nothing(
         "no program matches 'nosuch*'",
         "no program matches 'nothing*'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("point", "code"),
+    [
+        ('kernel.function("vfs_read")', "E0241"),
+        ("timer.s(1)", "E0240"),
+        ('procfs("a").read', "E0241"),
+    ],
+)
+def test_a_variable_of_an_alias_has_no_dollar(point: str, code: str) -> None:
+    """No debug package helps; a variable that the alias sets behind the body is not known there."""
+    text = "probe mine = {point} {{ {body} }} probe mine {{ println($size) }}"
+    item = s.run(text.format(point=point, body="size = 1")).diagnostics.errors[0]
+    assert (item.code, item.hint, item.notes) == (
+        code,
+        "'size' is a variable that the alias sets: write it without '$'",
+        [],
+    )
+    behind = text.replace(" =", " +=", 1).format(point=point, body="size = 1")
+    for other in (behind, text.format(point=point, body="other = 1")):
+        assert "alias" not in s.run(other).diagnostics.errors[0].hint

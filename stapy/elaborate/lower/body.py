@@ -43,6 +43,7 @@ class LoweringState(Record):
     at_entry: bool = False
     point: str = ""
     own: n.Stmt | None = None  # the body of the script's probe, without those of aliases
+    before: list[n.Stmt] = new(list)  # bodies of the same handler that run before this one
     use: Span = NOWHERE  # the script's probe point, for messages
 
 

@@ -154,6 +154,7 @@ class Resolver:
         for piece in derived.pieces:
             body.file = piece.file
             parts.append(Lowerer(self.functions, body).stmt(piece.body))
+            body.before.append(piece.body)
         whole = parts[0] if len(parts) == 1 else p.Block(derived.span, parts)
         condition = self._condition(derived.conditions) if derived.conditions else None
         return LoweredProbe(derived, matches, whole, body.locals, slots, condition)

@@ -27,6 +27,8 @@ from stapy.probes.families.perf import counter_number
 from stapy.probes.family import text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.diagnostics import Span
     from stapy.elaborate.lower.context import Context
 
@@ -45,9 +47,10 @@ def target(low: Context, node: n.Target) -> p.Expr:
             node.span,
             where=f"'{node.name}' has no meaning here",
             notes=["this kind of probe has no target variables"],
+            explain=of_alias(low, node),
         )
     if scope.unknown and node.name not in scope.variables:
-        return low.pending("E0241", scope.unknown, node.span)
+        return low.pending("E0241", scope.unknown, node.span, explain=of_alias(low, node))
     if node.name in scope.texts:
         return p.Text(node.span, p.STRING, scope.texts[node.name])
     if node.name in GROUPS:
@@ -137,8 +140,30 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
     hint = f"did you mean '{near[0]}'?" if near else whole.hint
     notes = [note for note in (whole.ambiguity, whole.missing) if note]
     return low.pending(
-        "E0241", text, node.span, where="unknown target variable", notes=notes, hint=hint
+        "E0241",
+        text,
+        node.span,
+        where="unknown target variable",
+        notes=notes,
+        hint=hint,
+        explain=of_alias(low, node),
     )
+
+
+def of_alias(low: Context, node: n.Target) -> Callable[[Diagnostic], None]:
+    """Make what puts a hint into a message when the name without ``$`` is a variable of an alias.
+
+    No debug information would help then.
+    """
+    before = list(low.body.before)  # it grows
+
+    def explain(item: Diagnostic) -> None:
+        name = node.name[1:]
+        if any(name in syntax.written(body) for body in before):
+            item.hint = f"'{name}' is a variable that the alias sets: write it without '$'"
+            item.notes = []
+
+    return explain
 
 
 # --- questions ----------------------------------------------------------------
