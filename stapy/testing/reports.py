@@ -59,6 +59,15 @@ def summary(results: list[TestResult]) -> str:
     return ", ".join(f"{number} {name}" for number, name in counts if number) + "\n"
 
 
+def all_skipped(results: list[TestResult]) -> str:
+    """Say that nothing was tried, and why; "" when something was, or could not be."""
+    if any(one.state != SKIPPED for one in results):
+        return ""
+    reasons = " or ".join(dict.fromkeys(one.why for one in results))
+    many = f"all {len(results)} cases were" if len(results) > 1 else "the only case was"
+    return f"nothing was tried: {many} skipped ({reasons})"
+
+
 def as_json(result: TestResult) -> str:
     """Write an object on one line, with all that was printed."""
     ending = result.ending

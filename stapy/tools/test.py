@@ -39,8 +39,8 @@ The cases of NAME.stp stand in NAME.test.toml beside it. FILE is either, or a fo
 More keys: output, stderr, status, timeout, kernel; [defaults] has what all cases of a file have.
 Options behind '--' are for all cases. docs/testing-scripts.md tells more.
 
-The exit status is 0, 1 when a case failed, 2 when a file of cases or a kernel cannot be used, or
-the file of -o cannot be written."""
+The exit status is 0 (also when all cases were skipped, which is told), 1 when a case failed, 2 when
+a file of cases or a kernel cannot be used, or the file of -o cannot be written."""
 
 
 def parser() -> ToolArgumentParser:
@@ -98,6 +98,8 @@ def _tell(given: argparse.Namespace, wish: Wish, put: Callable[[str], None] | No
         writing.write(reports.summary(results))
     if put is not None:
         put(reports.FORMS[given.form](results))
+    if why := reports.all_skipped(results):
+        complain(f"stapy test: {why}")
     return max(_STATUS[result.state] for result in results)
 
 

@@ -299,12 +299,28 @@ def test_kernels_and_choices(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert f"skipped a.stp: for others  ({release}): it is for other kernels\n" in said
     assert said.endswith("1 passed, 1 failed, 1 skipped\n")
     assert stapy_test("-k", "one", "a.stp") == 0
-    assert capsys.readouterr().out.endswith("1 passed\n")
+    out, err = capsys.readouterr()
+    assert out.endswith("1 passed\n") and "nothing was tried" not in err
     assert stapy_test("-k", "nosuch", "a.stp") == 2
     assert "no case has 'nosuch' in its name" in capsys.readouterr().err
     cases(THREE.replace('"one"', '"zero"').replace('"two"', '"one"').replace('"zero"', '"two"'))
     assert stapy_test("-x", "a.stp", "--", "--nosuch") == 2
     assert capsys.readouterr().out.endswith("1 unusable\n")
+
+
+@pytest.mark.parametrize("form", ["rich", "json", "junit"])
+@pytest.mark.parametrize(
+    ("many", "told"), [(1, "the only case was skipped"), (2, "all 2 cases were skipped")]
+)
+def test_nothing_was_tried(
+    form: str, many: int, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that tried nothing is no failure, but does not look like a success."""
+    cases("".join(f'[case.{name}]\nkernel = {{ below = "2.6" }}\n' for name in "ab"[:many]))
+    assert stapy_test(f"--message-format={form}", "a.stp") == 0
+    out, err = capsys.readouterr()
+    assert err == f"stapy test: nothing was tried: {told} (it is for other kernels)\n"
+    assert "skipped" in out
 
 
 @pytest.mark.parametrize("form", ["rich", "json", "junit"])

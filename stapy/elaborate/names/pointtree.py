@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from stapy.elaborate.names.select import SymbolTable
     from stapy.probes.family import Family, Form
+    from stapy.services import LibraryLike
 
 
 def _alone(source: AliasSource) -> list[AliasSource]:
@@ -78,6 +79,20 @@ def is_wild(name: str) -> bool:
     return "*" in name
 
 
+def is_internal(alias: str) -> bool:
+    """Tell whether a tapset has an alias for itself only: its name begins with ``__``.
+
+    `vfs.__set_page_dirty_buffers`, named for its function, is for all.
+    """
+    return alias.startswith("__")
+
+
+def public_aliases(library: LibraryLike) -> set[str]:
+    """Collect the names of a library's aliases, with dots, without those that it has for itself."""
+    names = {".".join(parts) for parts, _ in library.alias_names()}
+    return {name for name in names if not is_internal(name)}
+
+
 def _regex(pattern: str) -> re.Pattern[str]:
     parts = re.split(r"(\*+)", pattern)
     text = ""
@@ -105,7 +120,7 @@ class PointTree:
         self._share_programs()
         self._names = names
         self._user_aliases = 0
-        self._exact: set[str] | None = None
+        self._exact: frozenset[str] | None = None
         # Thousands of library aliases: only those under the first names in use are entered.
         self._waiting: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for row in names.services.library.alias_names():
@@ -235,13 +250,19 @@ class PointTree:
         if not is_wild(pattern):
             return [pattern] if pattern in node.children else []
         regex = _regex(pattern)
-        exact = self._exact_names()
-        return sorted(name for name in node.children if regex.match(name) and name not in exact)
+        left_out = self._left_out(node, pattern)
+        return sorted(name for name in node.children if regex.match(name) and name not in left_out)
 
-    def _exact_names(self) -> set[str]:
+    def _left_out(self, node: PointNode, pattern: str) -> frozenset[str]:
+        """List the names below a node that no wildcard means, or this one does not."""
+        if node is not self.root or is_internal(pattern):
+            return self._exact_names()
+        return self._exact_names().union(filter(is_internal, node.children))
+
+    def _exact_names(self) -> frozenset[str]:
         """List second spellings of system calls: a wildcard would count those calls twice."""
         if self._exact is None:
-            self._exact = self._names.services.library.exact_alias_names()
+            self._exact = frozenset(self._names.services.library.exact_alias_names())
         return self._exact
 
     def _deep(
@@ -250,13 +271,13 @@ class PointTree:
         """Yield the paths of any length below ``node`` that a name with ``**`` matches."""
         regex = _regex(component.name)
         kind = kind_of(component)
-        exact = self._exact_names()
         stack: list[tuple[PointNode, tuple[str, ...]]] = [(node, ())]
         found: list[tuple[tuple[str, ...], PointNode]] = []
         while stack:
             place, path = stack.pop()
+            left_out = self._left_out(place, component.name)
             for name, kinds in place.children.items():
-                if name in exact:
+                if name in left_out:
                     continue
                 whole = (*path, name)
                 if kind in kinds and regex.match(".".join(whole)):
