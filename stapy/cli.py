@@ -31,6 +31,8 @@ from stapy.terminal import writing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stapy.session import Session
+
 _ALL = [*TABLE, *foreign.TABLE]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SHORT = {option.short: option for option in _ALL if option.short}
@@ -376,7 +378,20 @@ def _obey(words: list[str]) -> int:
         return _guarded(lambda: reading.main(words, options, len(defaults)))
     from stapy.session import Session
 
-    return Session(options).main()
+    session = Session(options)
+    status = session.main()
+    if status and session.at_pass in (1, 2, 3) and options.script_file is not None:
+        _tell_of_first_line(session)
+    return status
+
+
+def _tell_of_first_line(session: Session) -> None:
+    """Tell of a script that has failed that its own options were not given, if they were not."""
+    from stapy.tools.firstline import lacking
+
+    words = lacking(session.texts[0][1], session.options) if session.texts else ""
+    if words and session.options.message_format != "systemtap":
+        session.note(f"hint: the first line says '{words}': run the file itself, or give them, too")
 
 
 def _serve(options: Options) -> int:

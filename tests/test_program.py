@@ -110,6 +110,16 @@ PARSED = [
         status=1),
     Use("shebang", ["-p1", "x.stp"], r"println\(1\)",
         given={"x.stp": "#!/usr/bin/env stapy\n" + ONE}),
+    Use("first_line", ["-p1", "x.stp"], status=1,
+        err=r"-g.*failed(.|\n)*^hint: the first line says '-g -v': run the file itself, or give",
+        given={"x.stp": "#!/usr/bin/stap -g -v\nprobe begin { %{ %} }"}),
+    Use("first_line_obeyed", ["-g", "-p1", "x.stp"], status=1, err="failed", never="first line",
+        given={"x.stp": "#!/usr/bin/stap -g -v\nprobe {"}),
+    Use("first_line_of_others", ["-p1", "x.stp"], status=1, err="failed", never="first line",
+        given={"x.stp": "#!/usr/bin/stap -v\nprobe {"}),
+    Use("first_line_systemtap", ["-p1", "--message-format=systemtap", "x.stp"], status=1,
+        err="failed", never="first line",
+        given={"x.stp": "#!/usr/bin/stap -g\nprobe begin { %{ %} }"}),
 ]  # fmt: skip
 
 # Environment variables and files of the user.

@@ -32,11 +32,12 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     A third of the letters may be wrong; differences in case cost less, and a
     name that begins with the whole word is always near.  One that has all of a
     longer word between underscores is nearer than one with two wrong letters.
-    Hyphens count as underscores.
+    Hyphens count as underscores.  Of equals the best only lacks its end, then
+    come those that lack letters elsewhere: what was typed is all there.
     """
     allowed = max(1, (len(word) + 1) // 3)
     lower = _plain(word)
-    scored: list[tuple[int, bool, int, str]] = []
+    scored: list[tuple[int, bool, bool, int, str]] = []
     for name in set(candidates):
         if name == word or not name:
             continue
@@ -48,11 +49,17 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
             if len(word) < 3 or not other.startswith(lower):
                 continue
             cost = allowed + 1
-        # Of equals, the one that only lacks its end.
         begun = other.startswith(lower)
-        scored.append((cost, not begun, abs(len(name) - len(word)), name))
+        within = begun or _is_within(lower, other)
+        scored.append((cost, not begun, not within, abs(len(name) - len(word)), name))
     scored.sort()
     return [name for *_, name in scored[:limit]]
+
+
+def _is_within(word: str, name: str) -> bool:
+    """Tell whether a name has all letters of a word in their order, others between them."""
+    rest = iter(name)
+    return all(letter in rest for letter in word)
 
 
 def _plain(word: str) -> str:

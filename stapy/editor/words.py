@@ -42,12 +42,11 @@ def _step(text: str) -> tuple[str, str]:
 
 def names_of(library: Library) -> OfferedNames:
     """Collect the names of the families and of a library."""
-    from stapy.elaborate.names.pointtree import public_aliases
     from stapy.probes.families import families
 
     return OfferedNames(
         [form.components for family in families() for form in family.forms],
-        sorted(public_aliases(library)),
+        sorted({".".join(names) for names, _ in library.alias_names()}),
         library.function_names(),
         library.macro_names(),
     )

@@ -8,7 +8,7 @@ from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.resolve import Resolver
-from stapy.elaborate.names.pointtree import public_aliases
+from stapy.elaborate.names.pointtree import is_internal
 from stapy.elaborate.names.privilege import STAPUSR
 from stapy.elaborate.names.syntax import markers
 from stapy.ir import program as p
@@ -175,7 +175,8 @@ def dump(what: str, services: Services) -> list[str]:
             for form in family.forms
         )
     if what == "probe-aliases":
-        return sorted(public_aliases(services.library))
+        names = {".".join(parts) for parts, _ in services.library.alias_names()}
+        return sorted(name for name in names if not is_internal(name))
     return _functions(services)
 
 

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy import cli
 from stapy.diagnostics import Span, Stop
 from stapy.kernel import Kernel, find_kernel
 from stapy.kernel.target import kernel_of_btf
@@ -18,23 +17,18 @@ from stapy.options import Options
 from stapy.options.option import UsageError
 from stapy.options.setters import MESSAGE_FORMATS
 from stapy.parse.encoding import plain
-from stapy.record import Record, replace
+from stapy.record import Record
 from stapy.session.check import Check
 from stapy.session.messages import PassMessages
 from stapy.terminal import writing
 from stapy.tools import replacing
 from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
-from stapy.tools.firstline import words_of
+from stapy.tools.firstline import about_translation, words_of
 from stapy.tools.outcomes import WHOLE, Outcome, as_json, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# What a first line, or the words behind '--', may say: how a script is translated.
-_TAKEN = ("guru", "unoptimized", "prologue_search", "defines", "globals", "compatible",
-          "tapset_dirs", "privilege", "privilege_set", "skip_badvars", "suppress_time_limits",
-          "debug_modules", "ldd", "all_modules", "command", "target", "arguments",
-          "extra_scripts")  # fmt: skip
 _END = """\
 Options in a script's first line (#! /usr/bin/stap -g) count, as far as they are about translation,
 and so do options and arguments behind '--', for all scripts. With several -r and --btf each script
@@ -81,7 +75,7 @@ def main(words: list[str]) -> int:
         asked = Asked(
             given.files,
             _kernels(given.releases, given.btf, given.config),
-            _taken(["-p3", *words[end + 1 :]], Options()),
+            about_translation(["-p3", *words[end + 1 :]], Options()),
         )
     except UsageError as error:
         complain(f"stapy check: {error}")
@@ -179,7 +173,7 @@ def _obeys_first_line(session: Check, text: str) -> bool:
         words = words_of(text)
         if not words:
             return True
-        session.options = _taken(words, session.options)
+        session.options = about_translation(words, session.options)
         session.take_extra_scripts()
     except (UsageError, ValueError) as error:
         name = session.texts[0][0]
@@ -190,14 +184,3 @@ def _obeys_first_line(session: Check, text: str) -> bool:
         )
         return False
     return True
-
-
-def _taken(words: list[str], options: Options) -> Options:
-    """Add to options what a command line says of translation; `UsageError` as for a command."""
-    given, usual = cli.parse(words, script=""), Options()
-    changed = {
-        field: getattr(given, field)
-        for field in _TAKEN
-        if getattr(given, field) != getattr(usual, field)
-    }
-    return replace(options, **changed)

@@ -99,7 +99,7 @@ def _tell(given: argparse.Namespace, wish: Wish, put: Callable[[str], None] | No
     if put is not None:
         put(reports.FORMS[given.form](results))
     if why := reports.all_skipped(results):
-        complain(f"stapy test: {why}")
+        print(f"WARNING: stapy test: {why}", file=sys.stderr)
     return max(_STATUS[result.state] for result in results)
 
 

@@ -34,6 +34,8 @@ def test_distance_gives_up_at_the_limit() -> None:
             ["seq_open", "do_sys_open", "__x64_sys_open", "sys_opened"],
             ["do_sys_open", "__x64_sys_open", "sys_opened"],
         ),
+        ("printn", ["printf", "println", "print", "sprint"], ["println", "printf", "print"]),
+        ("printl", ["printf", "println"], ["println", "printf"]),
         ("mem_alloc", ["mem_flags", "mem_alloc_noprof"], ["mem_alloc_noprof"]),
     ],
 )

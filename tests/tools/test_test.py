@@ -319,7 +319,7 @@ def test_nothing_was_tried(
     cases("".join(f'[case.{name}]\nkernel = {{ below = "2.6" }}\n' for name in "ab"[:many]))
     assert stapy_test(f"--message-format={form}", "a.stp") == 0
     out, err = capsys.readouterr()
-    assert err == f"stapy test: nothing was tried: {told} (it is for other kernels)\n"
+    assert err == f"WARNING: stapy test: nothing was tried: {told} (it is for other kernels)\n"
     assert "skipped" in out
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from stapy.elaborate.names.select import SymbolTable
     from stapy.probes.family import Family, Form
-    from stapy.services import LibraryLike
 
 
 def _alone(source: AliasSource) -> list[AliasSource]:
@@ -85,12 +84,6 @@ def is_internal(alias: str) -> bool:
     `vfs.__set_page_dirty_buffers`, named for its function, is for all.
     """
     return alias.startswith("__")
-
-
-def public_aliases(library: LibraryLike) -> set[str]:
-    """Collect the names of a library's aliases, with dots, without those that it has for itself."""
-    names = {".".join(parts) for parts, _ in library.alias_names()}
-    return {name for name in names if not is_internal(name)}
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
