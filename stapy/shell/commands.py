@@ -14,7 +14,15 @@ from stapy.parse.encoding import plain
 from stapy.paths import exists, is_dir
 from stapy.shell import text as lines_of
 from stapy.shell.apart import handed_on
-from stapy.shell.shell import BY_NAME, COMMANDS, RefusedCommand, usage
+from stapy.shell.shell import (
+    BY_NAME,
+    COMMANDS,
+    LISTS,
+    RefusedCommand,
+    in_a_probe,
+    looks_declared,
+    usage,
+)
 from stapy.shell.state import set_aside
 from stapy.temporary import TemporaryFolder
 from stapy.terminal import progress, writing
@@ -84,8 +92,13 @@ def _help(shell: Shell, rest: str) -> None:
 
 
 def _list(shell: Shell, rest: str) -> None:
-    if rest:
-        shell.session(shell.settings.for_question(listing=rest))
+    asked = LISTS.match(rest)
+    point = rest[asked.end() :] if asked else rest
+    if point:
+        with_variables = bool(asked) and "L" in rest[: len(rest) - len(point)]
+        shell.session(shell.settings.for_question(listing=point, variables=with_variables))
+    elif asked:
+        raise _wrong("list")
     elif shell.script:
         _say(lines_of.numbered(shell.script))
     elif shell.on_terminal:
@@ -137,6 +150,8 @@ def _add(shell: Shell, rest: str) -> None:
 
 
 def _run(shell: Shell, rest: str) -> None:
+    if rest and not looks_declared(rest):
+        raise RefusedCommand(f"'run' takes declarations, not statements{in_a_probe(rest)}")
     text = lines_of.joined(shell.script, rest)
     if not text:
         raise RefusedCommand("the script is empty: 'probe begin { println(1) exit() }' is one")

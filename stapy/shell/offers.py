@@ -9,7 +9,7 @@ from stapy.editor.complete import Candidate, candidates
 from stapy.editor.cursor import cursor_at
 from stapy.paths import is_dir
 from stapy.shell import text as lines_of
-from stapy.shell.shell import COMMANDS
+from stapy.shell.shell import COMMANDS, LISTS
 
 if TYPE_CHECKING:
     from stapy.editor.complete import CompletionAnswers
@@ -39,7 +39,7 @@ def offers(shell: Shell, bench: CompletionAnswers, typed: str) -> tuple[list[Can
     if name == "add":
         return _added(rest, word), word
     if name == "list":
-        return _script(bench, "probe ", rest)
+        return _script(bench, "probe ", LISTS.sub("", rest, count=1))
     if name == "run":
         return _script(bench, shell.script, rest)
     if name in {one.name for one in COMMANDS}:

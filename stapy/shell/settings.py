@@ -74,12 +74,15 @@ class Settings:
         """Return the options of a session that runs a script."""
         return replace(self.options, script_text=text)
 
-    def for_question(self, *, doc: str | None = None, listing: str | None = None) -> Options:
+    def for_question(
+        self, *, doc: str | None = None, listing: str | None = None, variables: bool = False
+    ) -> Options:
         """Return the options of a command that prints what is asked for, and runs nothing."""
         now = self.options
         return Options(
             doc=doc,
             listing=listing,
+            listing_variables=variables,
             message_format=now.message_format,
             color=now.color,
             use_cache=now.use_cache,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # How declarations begin, and comments; all else is a command, or a mistake.
 _DECLARES = re.compile(r"\s*(?:(?:probe|global|private|function)\b|[@%#/])")
+# How `list` is asked as the command line is.
+LISTS = re.compile(r"-[lL](?!\S)\s*")
 # What concerns the shell as a whole: nobody reads it, or there is no memory.
 _OF_THE_SHELL = (writing.Unwritable, writing.Unheard, MemoryError, SystemError)
 
@@ -41,7 +43,11 @@ COMMANDS = [
     ShellCommand(
         "help", "[NAME]", "list the commands, or tell of one; of other names the --doc page"
     ),
-    ShellCommand("list", "[PROBE]", "print the script; with PROBE, the probe points that it means"),
+    ShellCommand(
+        "list",
+        "[[-L] PROBE]",
+        "print the script; with PROBE, the probe points that it means, -L: and their variables",
+    ),
     ShellCommand(
         "run", "[DECLARATION]", "run the script; a DECLARATION takes part in this run only"
     ),
@@ -143,7 +149,7 @@ class Shell:
     def needs_more(self, entry: str) -> bool:
         """Tell whether more lines must follow; commands other than `run` have one line."""
         script = _script_of(entry)
-        if not script.strip() or not _looks_declared(script):
+        if not script.strip() or not looks_declared(script):
             return False
         whole = lines_of.joined(self.script, script)
         return self._check(whole).is_open()
@@ -161,16 +167,18 @@ class Shell:
             from stapy.shell import commands
 
             commands.obey(self, name, rest)
-        elif _looks_declared(entry):
+        elif looks_declared(entry):
             self.take(lines_of.joined(self.script, entry))
             if self.draft:  # which `edit` goes on with, and which then replaces the script
                 self.draft = lines_of.joined(self.draft, entry)
         else:
-            self._unknown(name)
+            self._unknown(name, entry)
 
-    def _unknown(self, name: str) -> None:
+    def _unknown(self, name: str, entry: str) -> None:
         from stapy.diagnostics.suggest import nearest
 
+        if "(" in entry or "=" in entry:
+            raise RefusedCommand(f"statements stand in probes{in_a_probe(entry)}")
         near = nearest(name, [*BY_NAME, "probe", "global", "function", "private"])
         hint = f"; did you mean '{near[0]}'?" if near else ""
         raise RefusedCommand(f"unknown command '{name}'{hint} ('help' lists them)")
@@ -185,7 +193,7 @@ class Shell:
     def unsaved(self) -> list[str]:
         """List the texts that would be lost: the script with what is being typed, and the draft."""
         typed = self.doing or self.pending
-        script = lines_of.joined(self.script, typed if _looks_declared(typed) else "")
+        script = lines_of.joined(self.script, typed if looks_declared(typed) else "")
         found = [script] if script not in ("", self.saved) else []
         return found + ([self.draft] if self.has_unsaved_draft() else [])
 
@@ -224,13 +232,18 @@ class Shell:
         self.failed = self.failed or status != 0
 
 
+def in_a_probe(statement: str) -> str:
+    """Write how a statement would be run at once, to stand behind a message."""
+    return f": run probe begin {{ {statement.strip()} exit() }}"
+
+
 def _script_of(entry: str) -> str:
     """Return the declarations in what was written: all of it, or what is behind ``run``."""
     found = re.match(r"\s*run\s", entry)
     return entry[found.end() :] if found else entry
 
 
-def _looks_declared(text: str) -> bool:
+def looks_declared(text: str) -> bool:
     """Tell what the parser should read: declarations, and what users of other tools write."""
     first = text.split(maxsplit=1)[0] if text.strip() else ""
     if _DECLARES.match(text):

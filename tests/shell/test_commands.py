@@ -81,6 +81,10 @@ def test_mistakes_are_told_with_their_place(
         ("lst", "unknown command 'lst'; did you mean 'list'?"),
         ("prob", "unknown command 'prob'; did you mean 'probe'?"),
         ("kprobe:f { @ = count() }", "expected 'probe', 'global'"),
+        ("run println(1)", ": run probe begin { println(1) exit() }"),
+        ("println(1)", "statements stand in probes: run probe begin { println(1) exit() }"),
+        ("x = 1", ": run probe begin { x = 1 exit() }"),
+        ("list -L", "usage: list [[-L] PROBE]"),
         ("delete", "usage: delete LINE[-LINE] | all | draft"),
         ("delete draft", "there is no draft"),
         ("delete " + "1" * 40, "usage: delete"),
@@ -162,10 +166,12 @@ def test_what_controls_a_terminal_is_shown(
 
 
 def test_questions(shell: RecordingShell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.feed_all("help set\nhelp execname\nlist timer.*\nhelp")
-    assert [(one.doc, one.listing) for one in shell.sessions] == [
-        ("execname", None),
-        (None, "timer.*"),
+    shell.feed_all("help set\nhelp execname\nlist timer.*\nlist -L vfs.*\nlist -l beg*\nhelp")
+    assert [(one.doc, one.listing, one.listing_variables) for one in shell.sessions] == [
+        ("execname", None, False),
+        (None, "timer.*", False),
+        (None, "vfs.*", True),
+        (None, "beg*", False),
     ]
     told = capsys.readouterr().out
     assert told.startswith("set [OPTION [VALUE]]\n") and "quit" in told
