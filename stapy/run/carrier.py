@@ -37,6 +37,7 @@ class OutputCarrier:
         self._buffers: Dict[int, bytearray] = {fd: bytearray(BLOCK) for fd in files}
         self._messages = messages
         self._lost = lost
+        self.has_come = False  # some output of the module
 
     @property
     def is_busy(self) -> bool:
@@ -72,6 +73,7 @@ class OutputCarrier:
         if count == 0:
             self.reading.remove(fd)
             return
+        self.has_come = True
         sink = self._sinks[fd]
         if sink.broken:
             return

@@ -68,6 +68,11 @@ class MessagePrinter:
         self._has_line = bool(text)
         _write(f"{_ERASE}{text}")
 
+    def hint(self, text: str) -> None:
+        """Print what only somebody at a terminal needs to be told."""
+        if not self.json and _is_wanted("auto"):
+            self.log(f"hint: {shown(text)}")
+
     def note(self, text: str) -> None:
         """Print something that only -v shows."""
         if self.verbose:

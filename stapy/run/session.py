@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .supply import Supplier
 
 LONGEST_WAIT = (1 << 31) - 1  # milliseconds that one poll can wait, 24.8 days
+_SPEAKING = frozenset(("warning", "error", "log", "system", "accounts", "account"))
 SYSTEM_GRACE = 0.5  # seconds that commands of system() get to end after the session
 
 
@@ -64,6 +65,8 @@ class ModuleSession:
         self._abandoned = False
         self._cancelled = False  # by the user, before the probes were armed
         self._deadline = self._after(options.timeout)
+        self._timed_out = False
+        self._is_silent = True  # no message has come, beside those that each session has
         self._system: List[int] = []
         self._refused: List[str] = []
         self._commands: List[str] = []  # for the module, in this order
@@ -112,6 +115,16 @@ class ModuleSession:
                 self._tell(command)
             else:
                 self._step()
+        self._tell_of_silence()
+
+    def _tell_of_silence(self) -> None:
+        """Say that nothing came in all the time of -T, unless the script has other ways to tell."""
+        shows = self.options.monitor or self.options.metrics
+        if self._timed_out and self._is_silent and not self.output.has_come and not shows:
+            self.messages.hint(
+                "the time is over and nothing was printed: perhaps no probe was hit;"
+                " -t tells how often each was"
+            )
 
     def _awaits_tables(self) -> bool:
         """Tell whether the first hits would lack tables.
@@ -192,6 +205,7 @@ class ModuleSession:
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._deadline = None
             self.messages.note("time is up")
+            self._timed_out = self._started
             self.give_up()
 
     def _is_over(self) -> bool:
@@ -240,6 +254,7 @@ class ModuleSession:
             self._stopped = True
 
     def _obey(self, kind: str, text: str) -> None:
+        self._is_silent &= kind not in _SPEAKING
         if kind == "warning":
             self.messages.warning(text)
         elif kind == "error":

@@ -110,6 +110,33 @@ def test_output_before_and_after_stop_arrives(play):
     assert heard == ["start 42", "stop"]
 
 
+SILENCE = (
+    "hint: the time is over and nothing was printed: perhaps no probe was hit;"
+    " -t tells how often each was\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "at_stop", "options", "told"),
+    [
+        ([], [], {}, SILENCE),
+        ([("output", b"one\n")], [], {}, ""),
+        ([], [("output", b"two\n")], {}, ""),
+        ([("say", "warning careful")], [], {}, "WARNING: careful\n"),
+        ([], [], {"metrics": "127.0.0.1:9123"}, ""),
+        ([EXIT], [], {"timeout": 600}, ""),
+    ],
+)
+def test_a_time_in_which_nothing_came(play, monkeypatch, script, at_stop, options, told):
+    """A user at a terminal is told; a program that reads standard error is not."""
+    monkeypatch.setenv("TERM", "xterm")
+    limits = {"timeout": 0.2, **options}
+    for is_terminal in (True, False):
+        monkeypatch.setattr(os, "isatty", lambda fd, answer=is_terminal: answer)
+        _, errors, *_ = play([ARMED, *script], at_stop, **limits)
+        assert errors == (told if is_terminal or told != SILENCE else "")
+
+
 def test_more_than_any_buffer(play):
     data = bytes(range(256)) * 4096
     output, *_ = play([ARMED, ("output", data), EXIT], at_stop=[("output", data)])
