@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from .near import nearest
 
 TYPE_CHECKING = False
@@ -255,6 +256,7 @@ def parse(words: List[str]) -> RunOptions:
             raise UsageError(_unknown_option(word))
         else:
             plain.append(word)
+    options.verbose = max(options.verbose, _verbose_of_environment())
     if not plain:
         raise UsageError("no module was named")
     options.module, options.parameters = plain[0], plain[1:]
@@ -265,6 +267,16 @@ def parse(words: List[str]) -> RunOptions:
         _once(given, name, value)
     check(options)
     return options
+
+
+def _verbose_of_environment() -> int:
+    """Tell how often -v is given by $SYSTEMTAP_VERBOSE, a number."""
+    text = os.environ.get("SYSTEMTAP_VERBOSE", "")
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdecimal() and len(text) < 4):
+        raise UsageError(f"$SYSTEMTAP_VERBOSE is '{text}', not a number from 0 to 999")
+    return int(text)
 
 
 def _once(given: Dict[str, str], name: str, value: str) -> None:

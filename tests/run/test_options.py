@@ -155,3 +155,16 @@ def test_modules_that_are_laid_down(tmp_path, monkeypatch):
     assert module_place("none", folder) == "none"
     (tmp_path / "top.ko").write_bytes(b"")
     assert module_place("top.ko", folder) == "top.ko"
+
+
+def test_verbose_by_the_environment(monkeypatch):
+    """As if -v were given so often; more of these count."""
+    monkeypatch.setenv("SYSTEMTAP_VERBOSE", "2")
+    assert parse(["m.ko"]).verbose == parse(["-v", "m.ko"]).verbose == 2
+    assert parse(["-vvv", "m.ko"]).verbose == 3
+    monkeypatch.setenv("SYSTEMTAP_VERBOSE", "")
+    assert parse(["m.ko"]).verbose == 0
+    for wrong in ("yes", "-1", "1000", "٣"):
+        monkeypatch.setenv("SYSTEMTAP_VERBOSE", wrong)
+        with pytest.raises(UsageError, match=rf"^\$SYSTEMTAP_VERBOSE is '{wrong}', not a number"):
+            parse(["m.ko"])

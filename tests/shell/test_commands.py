@@ -393,3 +393,20 @@ def test_offers_without_a_kernel(
 def test_what_does_not_go_with_it(words: list[str]) -> None:
     with pytest.raises(UsageError, match="-i"):
         Settings(["-i", *words], "")
+
+
+@pytest.mark.parametrize("name", ["VISUAL", "EDITOR"])
+def test_the_editor_is_the_users(
+    name: str, shell: RecordingShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The variable may have words behind the program's name; $VISUAL comes before $EDITOR."""
+    monkeypatch.setenv("EDITOR", "false")
+    monkeypatch.delenv("VISUAL", raising=False)
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\n[ "$1" = -w ] && echo "probe end { println(2) }" >>"$2"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv(name, f"{editor} -w")
+    shell.on_terminal = True
+    shell.script = ONE
+    shell.feed("edit")
+    assert (shell.script, shell.failed) == (ONE + "probe end { println(2) }\n", False)
