@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+
 from .near import nearest
 
 TYPE_CHECKING = False

@@ -101,6 +101,13 @@ as a program of its own. It needs nothing but Python (of Debian the package
 python3\\-minimal, with kmod or busybox), so that a module made elsewhere can be run.
 .SH OPTIONS
 {options}\
+.SH ENVIRONMENT
+.TP
+.B SYSTEMTAP_SYNC
+set to anything: what waits for disks is written before the module is loaded
+.TP
+.B SYSTEMTAP_VERBOSE
+a number: as if \\-v were given so often
 .SH SIGNALS
 {signals}
 .SH SEE ALSO
