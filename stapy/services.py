@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from stapy.arch import X86_64, Architecture, architecture
 from stapy.options.versions import compare_versions
 from stapy.record import Record
 
@@ -198,6 +199,12 @@ class Services(Record):
     debuginfo: DebuginfoLike
     library: LibraryLike
     listing_expires: bool = False  # what was listed is not to be remembered: it changes
+
+    @property
+    def machine(self) -> Architecture:
+        """The architecture of the kernel; no module is made for one that has no record."""
+        known = architecture(self.kernel.arch) if self.kernel is not None else None
+        return known or X86_64
 
     def at_least(self, version: str) -> bool:
         """Tell whether the language spoken (``--compatible``) is ``version`` or newer."""

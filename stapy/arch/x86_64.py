@@ -40,7 +40,7 @@ X86_64 = Architecture(
     machine=Machine(
         program="qemu-system-x86_64",
         package="qemu-system-x86",
-        board="q35",
+        board="pc",
         # Without erms the kernel clears and copies pages by words: the emulator needs a round of
         # its loop for each byte otherwise, a third of the time that a program's start takes.
         processor="max,-la57,-erms",

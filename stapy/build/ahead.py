@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from stapy.build.driver import kbuild_wanted
 from stapy.build.kit import KIND, BuildKernel, kit_key, open_kit
+from stapy.build.tools import HERE, Tools
 from stapy.cache import Cache
 from stapy.ending import heard, raise_ended
 from stapy.options import Options
@@ -41,7 +42,11 @@ class Ahead:
 
 
 def prepare(
-    kernel: BuildKernel, options: Options, cache: Cache, facts: Callable[[], str]
+    kernel: BuildKernel,
+    options: Options,
+    cache: Cache,
+    facts: Callable[[], str],
+    tools: Tools = HERE,
 ) -> Ahead | None:
     """Start making the kit that pass 4 will ask for; None when it will not, or has it."""
     tree = kernel.build_dir
@@ -50,21 +55,26 @@ def prepare(
     if tree is None or not exists(tree / "Makefile") or len(os.sched_getaffinity(0)) < 2:
         return None
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
-    if cache.get(KIND, kit_key(kernel, runtime)) is not None:
+    if cache.get(KIND, kit_key(kernel, runtime, tools)) is not None:
         return None
     # None may come before the child has its own handlers: it would go our way out.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         pid = os.fork()
         if pid == 0:
-            _child(kernel, runtime, cache, facts, before)
+            _child(kernel, runtime, cache, facts, tools, before)
         return Ahead(pid)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _child(
-    kernel: BuildKernel, runtime: Path, cache: Cache, facts: Callable[[], str], mask: set[int]
+    kernel: BuildKernel,
+    runtime: Path,
+    cache: Cache,
+    facts: Callable[[], str],
+    tools: Tools,
+    mask: set[int],
 ) -> NoReturn:
     """Make the kit; the same way out for an interrupt and for the end that `Ahead.close` sends."""
     progress.mute()  # pass 4 tells that it waits
@@ -75,7 +85,7 @@ def _child(
         with TemporaryFolder("kit") as scratch:
             # Compilers that are killed leave their files there, too.
             os.environ["TMPDIR"] = str(scratch)
-            open_kit(kernel, runtime, cache, scratch, facts)
+            open_kit(kernel, runtime, cache, scratch, facts, tools)
     except BaseException:
         os._exit(1)
     os._exit(0)

@@ -131,7 +131,7 @@ def _capture(build_dir: Path, tools: Tools, *, is_whole: bool) -> tuple[Commands
         (folder / "Kbuild").write_text(_KBUILD.replace("@FOLDER@", str(folder)))
         (folder / "one.c").write_text(_ONE)
         (folder / "two.c").write_text(_TWO)
-        done = tools.run(make_command(build_dir, folder, "-j2", *_PLAIN, *words))
+        done = tools.run(make_command(build_dir, folder, "-j2", *tools.make_words, *_PLAIN, *words))
         if done.status:
             raise CaptureError("kbuild failed on an empty module", done.output)
         common_source = ""

@@ -203,7 +203,14 @@ class Build:
                 self.objects.provide_all()
         without = set(self.objects.broken) if self.objects else set()
         kbuild.write_tree(
-            self.source, self.runtime, build_dir, tree, self.facts(), key[:16], without
+            self.source,
+            self.runtime,
+            build_dir,
+            tree,
+            self.facts(),
+            key[:16],
+            without,
+            self.tools,
         )
 
     def keep_tree(self, build_dir: Path, key: str) -> None:

@@ -29,7 +29,7 @@ obj-m := {name}.o
 ccflags-y := {flags}
 
 all:
-\t$(MAKE) -C $(KERNEL) M=$(CURDIR) modules
+\t$(MAKE) -C $(KERNEL) M=$(CURDIR){words} modules
 
 clean:
 \t$(MAKE) -C $(KERNEL) M=$(CURDIR) clean
@@ -46,6 +46,7 @@ def write_tree(
     facts: str,
     digest: str,
     without: set[str],
+    tools: Tools = HERE,
 ) -> None:
     """Put sources, runtime and Makefile into ``folder``.
 
@@ -76,6 +77,7 @@ def write_tree(
             build_dir=build_dir,
             objects=" \\\n\t".join(objects),
             flags=" ".join(flags),
+            words="".join(f" {word}" for word in tools.make_words),
         )
         + f"AFLAGS_stapy_manifest.o := -Wa,-I{here}\n"
     )
@@ -129,4 +131,5 @@ def make(build_dir: Path, folder: Path, flags: list[str], tools: Tools = HERE) -
     An `OSError` means that there is no make.
     """
     width = min(len(os.sched_getaffinity(0)), 4)
-    return tools.run(make_command(build_dir, folder, f"-j{width}", *make_words(flags)))
+    words = [*tools.make_words, *make_words(flags)]
+    return tools.run(make_command(build_dir, folder, f"-j{width}", *words))

@@ -15,11 +15,13 @@ class Tools:
     """This machine's programs; a place elsewhere is a subclass.
 
     ``identity`` goes into the keys of all that is made with them, "" for this
-    machine's; ``image`` is what to call the other place in messages.
+    machine's; ``image`` is what to call the other place in messages.  ``make_words`` are what a
+    kernel's make must be told.
     """
 
     identity = ""
     image = ""
+    make_words: tuple[str, ...] = ()
 
     def run(self, argv: list[str], environment: dict[str, str] | None = None) -> Result:
         """Start a program and wait for it; an `OSError` when it is not there."""

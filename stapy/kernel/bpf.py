@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import struct
 from pathlib import Path
 
+from stapy.arch import host, host_name
 from stapy.kernel.target import Kernel
 from stapy.record import Record, new
 
-_SYSCALLS = {"x86_64": 321, "aarch64": 280, "riscv64": 280, "s390x": 351, "ppc64le": 361}
+# Of those that have no record.
+_SYSCALLS = {"riscv": 280, "s390": 351, "powerpc": 361}
 _PROG_GET_NEXT_ID, _PROG_GET_FD_BY_ID, _OBJ_GET_INFO_BY_FD = 11, 13, 15
 _INFO_BYTES = 256
 _TAG_BYTES = 8
@@ -45,9 +46,10 @@ def running(kernel: Kernel, kinds: list[str]) -> list[BpfProgram]:
     """
     if not kernel.is_running:
         raise BpfError(f"only those of the running kernel are known, not those of {kernel.release}")
-    number = _SYSCALLS.get(platform.machine())
+    here = host()
+    number = here.bpf_call if here is not None else _SYSCALLS.get(host_name())
     if number is None:
-        raise BpfError(f"bpf(2) has no number known for {platform.machine()}")
+        raise BpfError(f"bpf(2) has no number known for {host_name()}")
     ask = _Asker(number)
     symbols = _symbols()
     found: list[BpfProgram] = []

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from stapy.arch import ARCHITECTURES, architecture_of_debian, host_name
 from stapy.diagnostics import Diagnostics, Stop
 from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports
@@ -28,16 +29,13 @@ _IMAGE_PLACES = (
     "/usr/lib/modules/{r}/vmlinuz",
     "/boot/vmlinux-{r}",
 )
-_TREE_IMAGES = ("arch/x86/boot/bzImage", "arch/arm64/boot/Image.gz")
 _ARCHES = {
-    "CONFIG_X86_64": "x86_64",
+    **{one.config: one.name for one in ARCHITECTURES.values()},
     "CONFIG_X86_32": "i386",
-    "CONFIG_ARM64": "arm64",
     "CONFIG_PPC64": "powerpc",
     "CONFIG_S390": "s390",
     "CONFIG_RISCV": "riscv",
 }
-_MACHINES = {"aarch64": "arm64", "ppc64le": "powerpc", "s390x": "s390", "riscv64": "riscv"}
 
 
 class Kernel(Record):
@@ -162,7 +160,7 @@ def _from_tree(tree: Path, diagnostics: Diagnostics) -> Kernel:
         raise Stop
     modules_dir = existing(OWN, [place.format(r=release) for place in _MODULE_PLACES])
     # A tree's vmlinux comes last: that of a headers package has nothing but BTF.
-    places = [str(tree / name) for name in _TREE_IMAGES]
+    places = [str(tree / name) for one in ARCHITECTURES.values() for name in one.images]
     places += [place.format(r=release) for place in _IMAGE_PLACES]
     image = existing(OWN, [*places, str(tree / "vmlinux")])
     kernel = _assemble(release, tree, modules_dir, image, os.uname().release == release)
@@ -189,7 +187,7 @@ def _assemble(
     return Kernel(
         release,
         version_tuple(release),
-        _arch(build_dir, config),
+        _arch(release, build_dir, config),
         is_running,
         build_dir,
         _source_dir(build_dir, modules_dir),
@@ -223,22 +221,15 @@ def _source_dir(build_dir: Path | None, modules_dir: Path | None) -> Path | None
     return None
 
 
-def _arch(build_dir: Path | None, config: Config) -> str:
-    machine = platform_machine()
+def _arch(release: str, build_dir: Path | None, config: Config) -> str:
+    machine = host_name()
     if build_dir is None:
-        return machine
+        known = architecture_of_debian(release)
+        return known.name if known is not None else machine
     for option, name in _ARCHES.items():
         if config.is_enabled(option):
             return name
     return machine
-
-
-def platform_machine() -> str:
-    """Return this machine's architecture in SystemTap's spelling."""
-    machine = os.uname().machine
-    if re.fullmatch("i[3-6]86", machine):
-        return "i386"
-    return _MACHINES.get(machine, machine)
 
 
 def _report_unknown(release: str, diagnostics: Diagnostics, sysroot: str | None) -> None:

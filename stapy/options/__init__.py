@@ -47,6 +47,8 @@ class Options(Record):
     globals: dict[str, str] = new(dict)  # -G NAME=VALUE
     modinfo: list[tuple[str, str]] = new(list)  # --modinfo NAME=VALUE
     kbuild_flags: list[str] = new(list)  # -B
+    architecture: str = ""  # -a, in SystemTap's spelling; "" for that of the kernel
+    cross_compile: str = ""  # -B CROSS_COMPILE=: what the names of the compiler begin with
     runtime_dir: str | None = None  # -R
     release: str | None = None  # -r: release or build tree
     build_in: str = ""  # --build-in: auto, debian:SUITE or an image

@@ -7,8 +7,6 @@ changes nothing here.  None is taken in silence.
 
 from __future__ import annotations
 
-import os
-
 from stapy.options import Options
 from stapy.options.option import ADDS, LAST, SAME, Option, Setter, UsageError, is_number
 
@@ -30,14 +28,6 @@ def _warn(name: str, why: str) -> Setter:
         options.notices.append(f"{name} has no effect: {why}")
 
     return set
-
-
-def _arch(options: Options, value: str) -> None:
-    machine = os.uname().machine
-    if value not in (machine, {"aarch64": "arm64", "ppc64le": "powerpc"}.get(machine)):
-        raise UsageError(
-            f"-a {value} is not supported: modules are made for this machine's {machine} only."
-        )
 
 
 def _runtime(options: Options, value: str) -> None:
@@ -94,7 +84,6 @@ def _warned(name: str, value: str, why: str) -> Option:
 
 TABLE = [
     _refused("-q", "", "no coverage of tapsets is recorded"),
-    _row("-a", "ARCH", _arch),
     _row("--runtime", "MODE", _runtime),
     _refused("--dyninst", "", _RUNTIME),
     _refused("--bpf", "", _RUNTIME),

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from stapy import LANGUAGE_VERSION
+from stapy import arch as records
 from stapy.options import Options
 from stapy.options.option import Setter, UsageError, is_number
 from stapy.paths import is_dir
@@ -48,6 +49,33 @@ def append(field: str) -> Setter:
         getattr(options, field).append(value)
 
     return set
+
+
+def architecture(options: Options, value: str) -> None:
+    """Take the architecture by SystemTap's word for it, or the machine's."""
+    options.architecture = _known_architecture("-a", value)
+
+
+def _known_architecture(option: str, value: str) -> str:
+    # As the kernel's make has it: x86 is of 64 bits there, too, unless its configuration differs.
+    found = records.architecture("x86_64" if value == "x86" else value)
+    if found is None:
+        raise UsageError(
+            f"{option} {value} is not supported: modules are made for "
+            f"{' and '.join(records.ARCHITECTURES)} only."
+        )
+    return found.name
+
+
+def kbuild_flag(options: Options, value: str) -> None:
+    """Take a word for kbuild; those that name the architecture and its compiler are ours."""
+    name, _, word = value.partition("=")
+    if name == "ARCH":
+        options.architecture = _known_architecture("-B ARCH=", word)
+    elif name == "CROSS_COMPILE":
+        options.cross_compile = word
+    else:
+        options.kbuild_flags.append(value)
 
 
 def monitor(options: Options, value: str) -> None:

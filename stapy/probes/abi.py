@@ -1,4 +1,6 @@
-"""Where a function's arguments and result are: the System V calling convention of x86-64.
+"""Where a function's arguments and result are, by the calling convention of an architecture.
+
+x86-64 has that of System V, arm64 AAPCS64 as far as integers go.
 
 The kernel uses no vector registers; programs pass floating point numbers in them, alone or in
 structs, of which each eight bytes are in a register of one kind or the other.
@@ -16,11 +18,11 @@ from stapy.ir.scope import TargetVariable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-INTEGER_REGISTERS = 6
-STACK_POINTER = 7  # DWARF number of rsp
-SECOND_RESULT = 1  # DWARF number of rdx
+    from stapy.arch import Architecture
+
 WORD = 8
 _LONG_DOUBLE = "a long double is returned in a register of the FPU, which probes do not read"
+_FORGOTTEN = "it is in memory, and when the function returns no register tells where"
 _OWN_CONVENTION = (
     "the compiler calls this function in a way of its own, and does not tell where its result is"
 )
@@ -30,13 +32,11 @@ def _context(name: str, index: int, size: int = WORD, signed: bool = False) -> C
     return ContextValue(NOWHERE, LONG, name, index, size, signed)
 
 
-def stack_address(offset: int) -> Expr:
-    """Compute the address of the stack argument at ``offset`` bytes.
-
-    The return address lies below it.
-    """
-    pointer = _context("register", STACK_POINTER)
-    return BinaryOp(NOWHERE, LONG, "+", pointer, Const(NOWHERE, LONG, WORD + offset))
+def stack_address(offset: int, machine: Architecture) -> Expr:
+    """Compute the address of the stack argument at ``offset`` bytes."""
+    pointer = _context("register", machine.stack_pointer)
+    offset += machine.stack_arguments
+    return BinaryOp(NOWHERE, LONG, "+", pointer, Const(NOWHERE, LONG, offset))
 
 
 def _alignment(type: ctypes.CType, depth: int = 0) -> int:
@@ -53,9 +53,6 @@ def _alignment(type: ctypes.CType, depth: int = 0) -> int:
 def is_aggregate(type: ctypes.CType) -> bool:
     """Tell whether a type is a struct or union, passed by value."""
     return isinstance(ctypes.strip(type), ctypes.Struct)
-
-
-VECTOR_REGISTERS = 8
 
 
 def _is_float(type: ctypes.CType, word: int, at: int = 0, depth: int = 0) -> bool | None:
@@ -104,7 +101,7 @@ def _has_long_double(type: ctypes.CType, depth: int = 0) -> bool:
 
 
 def parameters(
-    function: ctypes.FunctionType, *, with_vectors: bool = False
+    function: ctypes.FunctionType, machine: Architecture, *, with_vectors: bool = False
 ) -> list[TargetVariable]:
     """List variables for all parameters at the first instruction of the function.
 
@@ -113,7 +110,7 @@ def parameters(
     """
     if function.own_convention:
         return []
-    passed = _PassedParameters(with_vectors)
+    passed = _PassedParameters(machine, with_vectors)
     passed.skip_result(ctypes.strip(function.result))
     found = [passed.take("$" + parameter.name, parameter.type) for parameter in function.params]
     return [variable for variable in found if variable is not None and variable.name != "$"]
@@ -122,7 +119,9 @@ def parameters(
 class _PassedParameters:
     """Gives parameters their places, one after the other, as a call does."""
 
-    def __init__(self, with_vectors: bool) -> None:
+    def __init__(self, machine: Architecture, with_vectors: bool) -> None:
+        self._machine = machine
+        self._room = len(machine.arguments)
         self._with_vectors = with_vectors
         self._integers = 0  # registers that are taken
         self._vectors = 0
@@ -130,6 +129,8 @@ class _PassedParameters:
 
     def skip_result(self, result: ctypes.CType) -> None:
         """Take the register that has the address of a result which is too large for registers."""
+        if self._machine.result_address is not None:
+            return
         if isinstance(result, ctypes.Struct) and (
             ctypes.size_of(result) > 2 * WORD or (self._with_vectors and _by_address(result))
         ):
@@ -143,6 +144,11 @@ class _PassedParameters:
         if self._with_vectors and _by_address(type):
             return self._take_address(name, type)
         words = max(1, (ctypes.size_of(type) + WORD - 1) // WORD)
+        if self._machine.passes_large_by_address:
+            if words > 2 and is_aggregate(type):
+                return self._take_address(name, type)
+            if words == 2 and _alignment(type) >= 2 * WORD:
+                self._integers += self._integers & 1  # a pair begins with an even one
         if is_float and _is_complex(type):
             self._vectors += words
             return None
@@ -151,11 +157,13 @@ class _PassedParameters:
         ]
         if words <= 2 and self._fits(type, floats):
             return self._take_registers(name, type, floats)
+        if self._machine.passes_large_by_address:
+            self._integers = self._room  # what comes later goes to the stack as well
         return self._take_stack(name, type, words)
 
     def _take_address(self, name: str, type: ctypes.CType) -> TargetVariable:
         """Describe an object of which the address is passed."""
-        if self._integers < INTEGER_REGISTERS:
+        if self._integers < self._room:
             address = _context("arg", self._integers)
             self._integers += 1
         else:
@@ -167,8 +175,8 @@ class _PassedParameters:
         """Tell whether registers are left for all words, of which ``floats`` says the kinds."""
         vectors = floats.count(True)
         return (
-            self._integers + len(floats) - vectors <= INTEGER_REGISTERS
-            and self._vectors + vectors <= VECTOR_REGISTERS
+            self._integers + len(floats) - vectors <= self._room
+            and self._vectors + vectors <= self._machine.vectors[1]
             and not (self._with_vectors and _has_long_double(type))
         )
 
@@ -192,7 +200,7 @@ class _PassedParameters:
         at = self._stack
         self._stack += words * WORD
         if is_aggregate(type) or words > 1:
-            return TargetVariable(name, type, None, stack_address(at))
+            return TargetVariable(name, type, None, stack_address(at, self._machine))
         size = min(WORD, ctypes.size_of(type))
         return TargetVariable(
             name, type, _context("stack_arg", at // WORD, size, ctypes.is_signed(type))
@@ -219,15 +227,25 @@ def _in_words(name: str, type: ctypes.CType, parts: list[ContextValue]) -> Targe
     return TargetVariable(name, type, parts[0])
 
 
-def unknown_result(function: ctypes.FunctionType | None) -> dict[str, Callable[[], str]]:
+def unknown_result(
+    function: ctypes.FunctionType | None, machine: Architecture
+) -> dict[str, Callable[[], str]]:
     """Map ``$return`` to what says why it is unknown; empty when it is known or void."""
     if function is None or isinstance(ctypes.strip(function.result), ctypes.Void):
         return {}
     if function.own_convention:
         return {"$return": lambda: _OWN_CONVENTION}
+    if _is_forgotten(ctypes.strip(function.result), machine):
+        return {"$return": lambda: _FORGOTTEN}
     if _has_long_double(ctypes.strip(function.result)):
         return {"$return": lambda: _LONG_DOUBLE}
     return {}
+
+
+def _is_forgotten(result: ctypes.CType, machine: Architecture) -> bool:
+    """Tell whether nothing says on return where a result in memory is."""
+    is_large = isinstance(result, ctypes.Struct) and ctypes.size_of(result) > 2 * WORD
+    return is_large and machine.result_address is not None
 
 
 def no_result(function: ctypes.FunctionType | None) -> dict[str, Callable[[], str]]:
@@ -237,10 +255,13 @@ def no_result(function: ctypes.FunctionType | None) -> dict[str, Callable[[], st
     return {"$return": lambda: "the function returns nothing (void)"}
 
 
-def result(function: ctypes.FunctionType, *, with_vectors: bool = False) -> TargetVariable | None:
+def result(
+    function: ctypes.FunctionType, machine: Architecture, *, with_vectors: bool = False
+) -> TargetVariable | None:
     """Describe ``$return``; None for void and, but for programs, for floating point results.
 
-    None also for functions that are called in a way of their own.
+    None also for functions that are called in a way of their own, and for what `unknown_result`
+    tells about.
     """
     if function.own_convention:
         return None
@@ -248,6 +269,8 @@ def result(function: ctypes.FunctionType, *, with_vectors: bool = False) -> Targ
     if isinstance(type, ctypes.Void) or (isinstance(type, ctypes.Float) and not with_vectors):
         return None
     size = ctypes.size_of(type)
+    if _is_forgotten(type, machine):
+        return None
     if with_vectors and _by_address(type):
         return TargetVariable("$return", function.result, None, _context("return", 0))
     if with_vectors and size <= 2 * WORD:
@@ -262,7 +285,7 @@ def result(function: ctypes.FunctionType, *, with_vectors: bool = False) -> Targ
             return TargetVariable("$return", function.result, None, _context("return", 0))
         parts: list[Expr] = [_context("return", 0)]
         if size > WORD:
-            parts.append(_context("register", SECOND_RESULT))
+            parts.append(_context("register", machine.results[1]))
         return TargetVariable("$return", function.result, None, None, parts)
     value = _context("return", 0, min(WORD, size or WORD), ctypes.is_signed(type))
     return TargetVariable("$return", function.result, value, writable=True)

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.arch import host_name
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import Stop
 from stapy.ending import cleaning_up
@@ -98,6 +99,7 @@ class Session(Passes):
         inputs.check_cache(self)
         self.texts = inputs.read_texts(self)
         kernel = inputs.find_kernel(self)
+        checks.check_architecture(self, kernel)
         if question:
             return self.answer(kernel)
         return self._take_passes(kernel)
@@ -194,7 +196,11 @@ class Session(Passes):
 
     def open_tools(self, kernel: Kernel) -> None:
         """Settle where programs of pass 4 run, which is here unless --build-in says otherwise."""
-        if self.options.build_in:
+        if kernel.arch != host_name() or self.options.cross_compile:
+            from stapy.session import building
+
+            self.tools = building.open_cross_tools(self, kernel)
+        elif self.options.build_in:
             from stapy.session import building
 
             self.tools = building.open_tools(self, kernel)

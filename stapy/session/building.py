@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from stapy.arch import ARCHITECTURES, architecture
 from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.paths import data_dir
@@ -19,6 +21,29 @@ if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.session import Session
     from stapy.session.passes import Passes
+
+
+def open_cross_tools(session: Session, kernel: Kernel) -> Tools:
+    """Choose the compiler for a kernel of another architecture than this machine's."""
+    from stapy.build.cross import CrossTools
+
+    options = session.options
+    machine = architecture(kernel.arch)
+    if machine is None:
+        why, hint = f"modules are made for {' and '.join(ARCHITECTURES)} only", ""
+    elif options.build_in:
+        why = "containers are those of this machine's architecture"
+        hint = f"without --build-in, {machine.cross}gcc of this machine is taken"
+    else:
+        prefix = options.cross_compile or os.environ.get("CROSS_COMPILE", "")
+        return CrossTools(machine, prefix)
+    session.at_pass = 4
+    session.refuse(
+        "E0408",
+        f"cannot build for kernel {kernel.release}, which is for {kernel.arch}: {why}",
+        kind="build error",
+        hint=hint,
+    )
 
 
 def open_tools(session: Session, kernel: Kernel) -> Tools:
@@ -134,6 +159,7 @@ def _of_headers(
 def prepare_kit(session: Session, kernel: Kernel) -> None:
     """Let the build kit be made meanwhile, unless pass 5 is known to refuse."""
     from stapy.build.ahead import prepare
+    from stapy.build.tools import HERE
     from stapy.debuginfo.facts import kernel_facts
 
     def facts() -> str:
@@ -141,4 +167,4 @@ def prepare_kit(session: Session, kernel: Kernel) -> None:
         return kernel_facts(kernel, btf, kernel.exports)
 
     if not obstacles(session, kernel):
-        session.kit = prepare(kernel, session.options, session.cache, facts)
+        session.kit = prepare(kernel, session.options, session.cache, facts, session.tools or HERE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.arch import host_name
 from stapy.debuginfo import view
 from stapy.run.errors import RunError
 from stapy.trust import why_untrusted
@@ -12,6 +13,31 @@ if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.session.messages import PassMessages
     from stapy.session.passes import Passes
+
+
+def check_architecture(session: Passes, kernel: Kernel) -> None:
+    """Refuse a kernel of another architecture than that of -a, and one whose modules cannot run."""
+    options = session.options
+    wanted = options.architecture
+    if wanted and kernel.arch != wanted:
+        session.at_pass = 1
+        session.refuse(
+            "E0483",
+            f"kernel {kernel.release} is for {kernel.arch}, not for {wanted}",
+            kind="build error",
+            hint=f"-r names a kernel for {wanted}, or its build tree",
+        )
+    is_run = options.last_pass == 5 and options.listing is None and not options.dump
+    if kernel.arch == host_name() or options.vm or options.elsewhere or not is_run:
+        return
+    session.at_pass = 5
+    session.refuse(
+        "E0501",
+        f"this host cannot load modules: kernel {kernel.release} is for {kernel.arch}, "
+        f"this machine is {host_name()}",
+        kind="run error",
+        hint="stapy -p4 -m NAME makes the module; on such a machine, stapy-run NAME.ko runs it",
+    )
 
 
 def check_tree(session: PassMessages, kernel: Kernel) -> None:

@@ -28,7 +28,7 @@ class Sites:
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
-        self._registers = Registers(unit.failures.macros)
+        self._registers = Registers(unit.failures.macros, unit.architecture)
 
     def families(self) -> list[Model]:
         """Build one entry per family that the program uses."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from stapy.arch import X86_64, architecture
 from stapy.diagnostics import Diagnostics, Span
 from stapy.ir import program as p
 from stapy.ir.walk import walk
@@ -35,6 +36,8 @@ class Unit:
 
     def __init__(self, program: p.Program, options: Options, diagnostics: Diagnostics) -> None:
         self.program = program
+        # No module is made for a machine that has no record.
+        self.architecture = architecture(program.arch) or X86_64
         self.options = options
         self.diagnostics = diagnostics
         self.sources = sources = diagnostics.sources

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from stapy.arch import host_name
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.kernel import find_kernel
-from stapy.kernel import target as module
 
 
 @pytest.fixture
@@ -93,4 +93,4 @@ def test_the_running_kernel_is_always_known(diagnostics: Diagnostics) -> None:
 def test_architectures(monkeypatch: pytest.MonkeyPatch, machine: str, arch: str) -> None:
     names = os.uname_result(("Linux", "host", "6.1", "#1", machine))
     monkeypatch.setattr(os, "uname", lambda: names)
-    assert module.platform_machine() == arch
+    assert host_name() == arch

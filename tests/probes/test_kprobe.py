@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stapy.arch import X86_64
 from stapy.debuginfo import ctypes as c
 from stapy.ir.program import BinaryOp, Const, ContextValue, Expr
 from stapy.probes import abi, blocklist
@@ -131,7 +132,7 @@ WIDE = s.struct("wide", 12, ("a", s.INT, 0), ("b", s.INT, 4), ("c", s.INT, 8))
 def test_parameters(types: list[s.c.CType], places: list[str]) -> None:
     made = s.function(s.INT, *((f"p{i}", t) for i, t in enumerate(types)))
     found = []
-    for variable in abi.parameters(made):
+    for variable in abi.parameters(made, X86_64):
         if variable.parts:
             found.append(" ".join(where(x) for x in variable.parts))
         elif variable.address is not None:
@@ -142,7 +143,7 @@ def test_parameters(types: list[s.c.CType], places: list[str]) -> None:
 
 
 def test_a_large_result_takes_the_first_register() -> None:
-    first = abi.parameters(s.function(s.BIG, ("n", s.INT)))[0]
+    first = abi.parameters(s.function(s.BIG, ("n", s.INT)), X86_64)[0]
     assert where(first.value) == "arg1"
 
 
@@ -156,7 +157,7 @@ def test_a_large_result_takes_the_first_register() -> None:
     ],
 )
 def test_results(type: s.c.CType, place: str | None) -> None:
-    variable = abi.result(s.function(type))
+    variable = abi.result(s.function(type), X86_64)
     if variable is None:
         assert place is None
     elif variable.parts:
@@ -169,21 +170,21 @@ def test_results(type: s.c.CType, place: str | None) -> None:
 
 def test_floating_point_parameters_are_left_out() -> None:
     made = s.function(s.INT, ("f", s.c.Float("double", 8)), ("n", s.INT))
-    assert [v.name for v in abi.parameters(made)] == ["$n"]
+    assert [v.name for v in abi.parameters(made, X86_64)] == ["$n"]
 
 
 def test_functions_that_are_called_in_a_way_of_their_own() -> None:
     """DW_CC_nocall: nothing is where the calling convention would have it."""
     type = s.function(s.INT, ("n", s.LONG))
-    assert [row.name for row in abi.parameters(type)] == ["$n"]
-    assert abi.result(type) is not None
-    assert abi.unknown_result(type) == {}
+    assert [row.name for row in abi.parameters(type, X86_64)] == ["$n"]
+    assert abi.result(type, X86_64) is not None
+    assert abi.unknown_result(type, X86_64) == {}
     type.own_convention = True
-    assert abi.parameters(type) == []
-    assert abi.result(type) is None
-    assert list(abi.unknown_result(type)) == ["$return"]
+    assert abi.parameters(type, X86_64) == []
+    assert abi.result(type, X86_64) is None
+    assert list(abi.unknown_result(type, X86_64)) == ["$return"]
     nothing = s.function(c.Void(), ("n", s.LONG))
     nothing.own_convention = True
-    assert abi.unknown_result(nothing) == {}
+    assert abi.unknown_result(nothing, X86_64) == {}
     assert list(abi.no_result(nothing)) == ["$return"]
     assert abi.no_result(type) == {}

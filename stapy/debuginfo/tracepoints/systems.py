@@ -14,6 +14,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from stapy.arch import architecture
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo.btf.reader import Btf
 from stapy.debuginfo.errors import DebuginfoError
@@ -110,7 +111,8 @@ def _headers(kernel: Kernel) -> tuple[list[Path], list[tuple[str, int, int]]]:
     folder = kernel.source_dir
     if folder is None:
         return [], []
-    arch = "x86" if kernel.arch in ("x86_64", "i386") else kernel.arch
+    known = architecture(kernel.arch)
+    arch = known.source if known is not None else kernel.arch
     patterns = (
         "include/trace/events/*.h",
         "include/ras/*.h",

@@ -23,6 +23,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from stapy.arch import ARCHITECTURES
 from stapy.parse.library.syscall_rows import (
     ArgumentType,
     SyscallRow,
@@ -51,10 +52,9 @@ class TargetFacts(Protocol):
 
 # Entry functions that take a pt_regs, by architecture: native, then 32-bit ones.
 _WRAPPERS = {
-    "x86_64": ["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_"],
-    "arm64": ["__arm64_sys_", "__arm64_compat_sys_"],
-    "s390": ["__s390x_sys_", "__s390_sys_", "__s390_compat_sys_"],
-    "riscv": ["__riscv_sys_", "__riscv_compat_sys_"],
+    **{one.name: one.wrappers for one in ARCHITECTURES.values()},
+    "s390": ("__s390x_sys_", "__s390_sys_", "__s390_compat_sys_"),
+    "riscv": ("__riscv_sys_", "__riscv_compat_sys_"),
 }
 _RETURNED = "if (@probewrite(retval)) set_returnval(retval)"
 # The table's numbers are those of this architecture.
@@ -242,11 +242,11 @@ def _aliases(
 
 def _row(row: SyscallRow, kinds: dict[str, ArgumentType], facts: TargetFacts) -> list[str]:
     parts = []
-    prefixes = _WRAPPERS.get(facts.arch, [])
+    prefixes = _WRAPPERS.get(facts.arch, ())
     if not row.arguments:
         # Calls without arguments have one function; the other names are aliases of it, but for
         # functions that 32-bit programs have for themselves.
-        prefixes = prefixes[:1] + [prefix for prefix in prefixes[1:] if "compat" in prefix]
+        prefixes = (*prefixes[:1], *(prefix for prefix in prefixes[1:] if "compat" in prefix))
     wrapped = [prefix + function for function in row.functions for prefix in prefixes]
     plain = ["sys_" + function for function in row.functions]
     gates = []

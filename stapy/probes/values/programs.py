@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from stapy.arch import X86_64
 from stapy.debuginfo import ctypes
 from stapy.debuginfo.dwarf.query.addresses import statement_at
 from stapy.debuginfo.errors import DebuginfoError
@@ -283,16 +284,18 @@ def _passed(place: CodePlace, dwarf: DwarfFile) -> dict[str, TargetVariable]:
     """
     if not place.is_exact or is_clone(place.symbol):
         return {}
-    return {row.name: row for row in abi.parameters(dwarf.prototype(place), with_vectors=True)}
+    return {
+        row.name: row for row in abi.parameters(dwarf.prototype(place), X86_64, with_vectors=True)
+    }
 
 
 def _return_scope(
     entry: TargetScope, place: CodePlace, dwarf: DwarfFile, services: Services
 ) -> TargetScope:
     prototype = services.debuginfo.safe(None, dwarf.prototype, place)
-    result = abi.result(prototype, with_vectors=True) if prototype is not None else None
+    result = abi.result(prototype, X86_64, with_vectors=True) if prototype is not None else None
     own = {"$return": in_program(result)} if result is not None else {}
-    unknown = abi.unknown_result(prototype)
+    unknown = abi.unknown_result(prototype, X86_64)
     shown = [*own, *unknown]
     names = entry.groups["$$parms"]
     return TargetScope(

@@ -87,10 +87,10 @@ def return_scope(site: Any, entry: TargetScope, services: Services) -> TargetSco
     own: dict[str, TargetVariable] = {}
     dwarf = _file_of(place, services)
     prototype = debuginfo.safe(None, dwarf.prototype, place)
-    result = abi.result(prototype) if prototype is not None else None
+    result = abi.result(prototype, services.machine) if prototype is not None else None
     if result is not None:
         own["$return"] = result
-    unknown = abi.unknown_result(prototype)
+    unknown = abi.unknown_result(prototype, services.machine)
     shown = [*own, *unknown]
     names = entry.groups["$$parms"]
     groups = {"$$return": shown, "$$vars": [*names, *shown], "$$parms": names, "$$locals": []}

@@ -63,26 +63,24 @@ STAT_OPS: dict[str, str] = {
 # These two have a value for an empty statistic.
 STAT_NEVER_FAILS = frozenset({"count", "sum"})
 
-# pt_regs members of x86_64: by argument number, by DWARF number, by system call argument.
-ARGUMENTS = ("di", "si", "dx", "cx", "r8", "r9")
-SYSCALL_ARGUMENTS = ("di", "si", "dx", "r10", "r8", "r9")
-DWARF_REGISTERS = (
-    *("ax", "dx", "cx", "bx", "si", "di", "bp", "sp"),
-    *("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "ip"),
-)
+# Fields of an architecture: members of pt_regs by argument number, by DWARF number, by system
+# call argument.
+ARGUMENTS, DWARF_REGISTERS, SYSCALL_ARGUMENTS = "arguments", "registers", "syscall_arguments"
 
 
 class ContextRow(NamedTuple):
     """How to read a value of the probe's context.
 
-    ``template`` is the C expression; ``{register}`` comes from ``registers``,
-    ``{index}`` is the number itself.  With ``is_address`` the template gives an
+    ``template`` is the C expression; ``{register}`` comes from the architecture's field
+    ``registers``, ``{index}`` is the number itself, ``{first}``, ``{result}`` and ``{pointer}``
+    the members of the first argument, the result and the stack pointer, ``{stack}`` the distance
+    of an argument on the stack.  With ``is_address`` the template gives an
     address from which the value is read with checks; with ``is_function`` it is the
     runtime's function that reads a register when the probe has registers.
     """
 
     template: str
-    registers: tuple[str, ...] = ()
+    registers: str = ""
     is_address: bool = False
     is_function: bool = False
     is_text: bool = False  # the value is a C pointer to a string
@@ -91,7 +89,7 @@ class ContextRow(NamedTuple):
 
 CONTEXT: dict[str, ContextRow] = {
     "arg": ContextRow("c->regs->{register}", ARGUMENTS),
-    "stack_arg": ContextRow("c->regs->sp + {stack}", is_address=True),
+    "stack_arg": ContextRow("c->regs->{pointer} + {stack}", is_address=True),
     "register": ContextRow("c->regs->{register}", DWARF_REGISTERS),
     "kernel_register": ContextRow("stapy_kernel_register", DWARF_REGISTERS, is_function=True),
     "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, is_function=True),
@@ -101,11 +99,13 @@ CONTEXT: dict[str, ContextRow] = {
     "task_counter": ContextRow("stapy_task_counter({index})"),
     "image": ContextRow("stapy_user_image()"),
     "vector": ContextRow("stapy_user_vector({index})"),
-    "return": ContextRow("c->regs->ax"),
+    "return": ContextRow("c->regs->{result}"),
     "trace_arg": ContextRow("c->args[{index}]"),
     "word": ContextRow("((unsigned long *)c->data)[{index}]"),
     "syscall_arg": ContextRow(
-        "c->regs->di + offsetof(struct pt_regs, {register})", SYSCALL_ARGUMENTS, is_address=True
+        "c->regs->{first} + offsetof(struct pt_regs, {register})",
+        SYSCALL_ARGUMENTS,
+        is_address=True,
     ),
     "address": ContextRow("c->address"),
     "value": ContextRow(

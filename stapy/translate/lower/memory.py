@@ -66,11 +66,12 @@ def _context_value(body: FunctionWriter, expr: p.ContextValue) -> Value:
         raise Bug(f"pass 3 does not know the context value '{expr.name}'")
     if row.is_function:
         name = body.temp("s64", hint_for(body, expr, "register"))
-        member = f"offsetof(struct pt_regs, {row.registers[expr.index]})"
+        members = getattr(body.unit.architecture, row.registers)
+        member = f"offsetof(struct pt_regs, {members[expr.index]})"
         place = body.unit.places.of(expr.span)
         body.check(f"{row.template}(c, &{name}, {member}, {place})")
         return Value(name)
-    text = context_text(expr)
+    text = context_text(body, expr)
     if row.is_text:
         return Value(text, reads=frozenset((PROBED,)))
     if row.is_address:
@@ -83,11 +84,19 @@ def _context_value(body: FunctionWriter, expr: p.ContextValue) -> Value:
     return Value(f"({kind}){text}", v.UNARY, frozenset((PROBED,)), is_wide=wide)
 
 
-def context_text(expr: p.ContextValue) -> str:
+def context_text(body: FunctionWriter, expr: p.ContextValue) -> str:
     """Return the C expression of a context value, before it is widened."""
     row = CONTEXT[expr.name]
-    register = row.registers[expr.index] if row.registers else ""
-    return row.template.format(register=register, index=expr.index, stack=WORD * (expr.index + 1))
+    machine = body.unit.architecture
+    register = getattr(machine, row.registers)[expr.index] if row.registers else ""
+    return row.template.format(
+        register=register,
+        index=expr.index,
+        first=machine.arguments[0],
+        result=machine.result,
+        pointer=machine.registers[machine.stack_pointer],
+        stack=machine.stack_arguments + WORD * expr.index,
+    )
 
 
 def write_context(body: FunctionWriter, expr: p.ContextValue, value: Value) -> None:
@@ -97,18 +106,20 @@ def write_context(body: FunctionWriter, expr: p.ContextValue, value: Value) -> N
         raise Bug(f"pass 3 does not know the context value '{expr.name}'")
     kind, _ = INTEGERS[expr.size, expr.signed]
     if not row.is_address:
-        body.out.line(f"{context_text(expr)} = ({kind}){value.at(v.UNARY)};")
+        body.out.line(f"{context_text(body, expr)} = ({kind}){value.at(v.UNARY)};")
         return
     place = body.unit.places.of(expr.span)
     name = body.temp(kind, "new")
     body.out.line(f"{name} = {value.text};")
-    body.check(f"stapy_write_kernel(c, {context_text(expr)}, &{name}, sizeof({name}), {place})")
+    body.check(
+        f"stapy_write_kernel(c, {context_text(body, expr)}, &{name}, sizeof({name}), {place})"
+    )
 
 
 def set_text(body: FunctionWriter, expr: p.ContextValue, op: str, value: Value) -> Value:
     """Set a text that belongs to the family, or add to it; return the new text."""
     body.out.line(f"{dict(CONTEXT[expr.name].setters)[op]}(c, {value.text});")
-    return Value(context_text(expr), reads=frozenset((PROBED,)))
+    return Value(context_text(body, expr), reads=frozenset((PROBED,)))
 
 
 @lowers(p.FileImage)

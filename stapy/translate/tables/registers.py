@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import re
 
+from stapy.arch import Architecture
 from stapy.ir import program as p
 from stapy.ir.walk import walk
-from stapy.translate.c.operations import DWARF_REGISTERS
 from stapy.translate.c.words import hides, words_in
 
-# Of x86_64: arguments, and what the return address is found by.
-SAVED = ("di", "si", "dx", "cx", "r8", "r9", "sp", "ip")
 # Contexts that are not registers, or among the saved ones.
 _HARMLESS = frozenset({"arg", "stack_arg", "syscall_arg", "address", "trace_arg"})
 # What C may do with its context besides.
-_ALLOWED = re.compile(
-    rf"\bc\s*->\s*(?:regs\s*->\s*(?:{'|'.join(SAVED)})\b"
+_ALLOWED = (
+    r"\bc\s*->\s*(?:regs\s*->\s*(?:{members})(?!\w)"
     r"|regs\s*\?|(?:site|address|error|is_return)\b)"
 )
 _SUSPECT = frozenset({"c", "CONTEXT", "regs"})
@@ -27,8 +25,11 @@ _SUSPECT = frozenset({"c", "CONTEXT", "regs"})
 class Registers:
     """Answers for one program; ``macros`` are those of its embedded C."""
 
-    def __init__(self, macros: frozenset[str]) -> None:
+    def __init__(self, macros: frozenset[str], architecture: Architecture) -> None:
         self._macros = macros
+        self._architecture = architecture
+        members = "|".join(map(re.escape, architecture.saved))
+        self._allowed = re.compile(_ALLOWED.replace("{members}", members))
         self._calls: dict[int, list[p.Function] | None] = {}
 
     def are_few(self, handler: p.Handler | None) -> bool:
@@ -73,9 +74,9 @@ class Registers:
 
     def _others(self, node: p.ContextValue) -> bool:
         if node.name in ("register", "kernel_register"):
-            return DWARF_REGISTERS[node.index] not in SAVED
+            return self._architecture.registers[node.index] not in self._architecture.saved
         return node.name not in _HARMLESS
 
     def _suspect(self, code: str) -> bool:
-        rest = _ALLOWED.sub(" ", code)
+        rest = self._allowed.sub(" ", code)
         return hides(code, self._macros) or not _SUSPECT.isdisjoint(words_in(rest))

@@ -12,6 +12,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
+from stapy.arch import architecture
 from stapy.debuginfo.elf import ET_REL, SHT_REL, SHT_RELA, ElfFile, Section
 from stapy.debuginfo.errors import DebuginfoError
 
@@ -20,13 +21,6 @@ _BASE = 0x100000  # of the first section: 0 stands for no address at all
 _GAP = 0x10000  # what lies at a section's end is not at the beginning of the next one
 _UNDEFINED, _FIRST_RESERVED, _ABSOLUTE = 0, 0xFF00, 0xFFF1
 _ROW = 24
-# Relocation type -> (size, relative to the place); psABI of each machine.
-_KINDS = {
-    "x86_64": {0: (0, False), 1: (8, False), 2: (4, True), 10: (4, False), 11: (4, False),
-               12: (2, False), 14: (1, False), 24: (8, True)},
-    "arm64": {0: (0, False), 256: (0, False), 257: (8, False), 258: (4, False), 259: (2, False),
-              260: (8, True), 261: (4, True)},
-}  # fmt: skip
 _STORE = {
     1: struct.Struct("<B").pack_into, 2: struct.Struct("<H").pack_into,
     4: struct.Struct("<I").pack_into, 8: struct.Struct("<Q").pack_into,
@@ -57,7 +51,8 @@ class Relocations:
     def __init__(self, elf: ElfFile) -> None:
         self._elf = elf
         self.addresses = layout(elf)
-        kinds = _KINDS.get(elf.machine)
+        machine = architecture(elf.machine)
+        kinds = machine.relocations if machine is not None else None
         if kinds is None:
             raise DebuginfoError(f"{elf.name}: relocations of {elf.machine} are not supported")
         self._kinds = kinds

@@ -275,7 +275,7 @@ class KprobeFamily:
                 hint=services.debuginfo.missing_hint("locals") if site.symbol else "",
                 key="clone" if site.unasked_clone else "untyped",
             )
-        params = {v.name: v for v in abi.parameters(type)}
+        params = {v.name: v for v in abi.parameters(type, services.machine)}
         names = list(params)
         missing = "local variables need DWARF debug information"
         hint = services.debuginfo.missing_hint("locals")
@@ -291,7 +291,7 @@ class KprobeFamily:
         )
         if not site.is_return:
             return entry
-        result = abi.result(type)
+        result = abi.result(type, services.machine)
         own = {"$return": result} if result else {}
         return TargetScope(
             where,
@@ -303,6 +303,7 @@ class KprobeFamily:
             hint=hint,
             key=f"{where}:{site.symbol}:return",
             ambiguity=site.ambiguity,
+            unavailable=abi.unknown_result(type, services.machine),
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
