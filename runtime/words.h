@@ -10,7 +10,7 @@
 #ifdef STAPY_WORD_ACCESS
 static __always_inline bool stapy_word_ends(u64 word, unsigned long *mask)
 {
-	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	const struct word_at_a_time constants __maybe_unused = WORD_AT_A_TIME_CONSTANTS;
 
 	return has_zero(word, mask, &constants);
 }
@@ -22,7 +22,7 @@ static __always_inline bool stapy_word_ends(u64 word, unsigned long *mask)
  */
 static __always_inline u64 stapy_word_of(const char *s, size_t most, bool *end)
 {
-	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	const struct word_at_a_time constants __maybe_unused = WORD_AT_A_TIME_CONSTANTS;
 	unsigned long word = load_unaligned_zeropad(s), zeros;
 
 	*end = stapy_word_ends(word, &zeros);

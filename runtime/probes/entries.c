@@ -5,11 +5,11 @@
  * places that a frame can have. A frame has one entry at most: the next call at
  * the same address of a stack writes over the one before, or makes it vanish.
  */
+#include "../arch/machine.h"
 #include "../internal.h"
 #include "entries.h"
 
 #define WAYS 8				/* places that a frame can have */
-#define REGISTERS 6
 #define FRAMES 4096			/* without -D MAXENTRYFRAMES */
 
 struct entry {
@@ -17,7 +17,7 @@ struct entry {
 	unsigned int function;
 	atomic_t version;		/* odd while it is being written */
 	u64 age;			/* cycle count when it was made */
-	unsigned long registers[REGISTERS];
+	unsigned long registers[STAPY_ARGUMENT_REGISTERS];
 };
 
 static struct entry *entries;
@@ -61,8 +61,7 @@ static __always_inline struct entry *take(unsigned long frame, int *version)
 
 void notrace stapy_remember_entry(unsigned int function, struct pt_regs *regs)
 {
-	/* Just behind the return address. */
-	unsigned long frame = kernel_stack_pointer(regs) + sizeof(frame);
+	unsigned long frame = stapy_entry_frame(regs);
 	struct entry *e;
 	int version;
 
@@ -72,12 +71,7 @@ void notrace stapy_remember_entry(unsigned int function, struct pt_regs *regs)
 		e->frame = frame;
 		e->function = function;
 		e->age = get_cycles();
-		e->registers[0] = regs->di;
-		e->registers[1] = regs->si;
-		e->registers[2] = regs->dx;
-		e->registers[3] = regs->cx;
-		e->registers[4] = regs->r8;
-		e->registers[5] = regs->r9;
+		stapy_arguments(regs, e->registers);
 		atomic_set_release(&e->version, version + 2);
 	}
 	preempt_enable_notrace();

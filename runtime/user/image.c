@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where a process has its program. */
+#include "../arch/machine.h"
 #include "../internal.h"
 #include "../memory.h"
 
 #include <linux/file.h>
 #include <linux/sched/mm.h>
-
-#include <asm/fsgsbase.h>
 
 #include "../compat/linux/file.h"
 #include "files.h"
@@ -36,5 +35,5 @@ s64 stapy_user_image(void)
 /* The processor has it while the program's context does: the kernel uses the other one. */
 s64 stapy_user_thread_base(void)
 {
-	return x86_fsbase_read_cpu();
+	return stapy_thread_base();
 }

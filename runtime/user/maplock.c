@@ -3,6 +3,7 @@
  * Nothing sleeps and nothing waits: the lock of the address space is tried, and only where giving it
  * back may wake a waiter.
  */
+#include "../arch/machine.h"
 #include "../internal.h"
 
 #include <linux/mmap_lock.h>
@@ -30,7 +31,7 @@ bool stapy_maps_lockable(struct stapy_context *c)
 	if (c->user_regs)
 		return true;
 	if (c->regs)
-		return !irqs_disabled_flags(c->regs->flags);
+		return !stapy_regs_irqs_off(c->regs);
 	if (c->masked)
 		return !irqs_disabled_flags(c->irq_flags);
 	return !in_nmi() && !irqs_disabled();

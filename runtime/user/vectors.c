@@ -5,6 +5,10 @@
  * (another task, or cryptography in an interrupt), and then in the task's memory.
  */
 #include "../internal.h"
+
+/* Probes of programs, which alone ask, are refused elsewhere. */
+#ifdef CONFIG_X86_64
+
 #include "../compat/linux/fpu.h"
 
 #define VECTOR(number)							\
@@ -57,3 +61,5 @@ s64 stapy_user_vector(unsigned int number)
 	local_irq_restore(flags);
 	return value;
 }
+
+#endif

@@ -21,6 +21,8 @@ from stapy.record import Record
 
 _BTF_MAGIC = struct.pack("<HBBI", 0xEB9F, 1, 0, 24)
 _NOTE = struct.pack("<III4s", 4, 20, 3, b"GNU\0")
+# What boot loaders look for in an Image of arm64, and in an EFI program that unpacks a kernel.
+_ARM64, _EFI_PACKED = b"ARM\x64", b"zimg"
 # magic -> (name, program that inflates it from standard input)
 _PACKERS = {
     b"\x1f\x8b": ("gzip", []),
@@ -43,7 +45,7 @@ class ImageParts(Record):
 
 
 def read_image(path: Path) -> ImageParts:
-    """Read the parts of ``/boot/vmlinuz-RELEASE`` (bzImage, a packed or a plain vmlinux).
+    """Read the parts of ``/boot/vmlinuz-RELEASE`` (bzImage, Image, a packed or a plain vmlinux).
 
     Raises `DebuginfoError` when it cannot be read or is damaged.
     """
@@ -55,10 +57,15 @@ def read_image(path: Path) -> ImageParts:
 
 
 def payload(data: bytes, name: str) -> bytes:
-    """Cut the packed vmlinux out of a bzImage; other files are returned as they are.
+    """Cut the packed kernel out of a bzImage or of an image that is an EFI program.
 
-    Raises `DebuginfoError` for a damaged header.
+    Other files are returned as they are.  Raises `DebuginfoError` for a damaged header.
     """
+    if data[:2] == b"MZ" and data[4:8] == _EFI_PACKED:
+        start, size = struct.unpack_from("<II", data, 8)
+        if size == 0 or start + size > len(data):
+            raise DebuginfoError(f"{name}: damaged boot header")
+        return data[start : start + size]
     if len(data) < 0x260 or data[0x202:0x206] != b"HdrS":
         return data
     offset, size = struct.unpack_from("<II", data, 0x248)
@@ -69,8 +76,8 @@ def payload(data: bytes, name: str) -> bytes:
 
 
 def inflate(data: bytes, name: str) -> Iterator[bytes]:
-    """Inflate a packed vmlinux piece by piece; a plain ELF file passes through."""
-    if data[:4] == b"\x7fELF":
+    """Inflate a packed kernel piece by piece; a plain ELF file or Image of arm64 passes through."""
+    if data[:4] == b"\x7fELF" or data[56:60] == _ARM64:
         return iter((data,))
     for magic, (kind, command) in _PACKERS.items():
         if data.startswith(magic):

@@ -61,7 +61,7 @@ static __always_inline bool stapy_user_string_words(char *to, unsigned long addr
 {
 #if defined(CONFIG_X86_64) && defined(STAPY_WORD_ACCESS)
 	size_t room = min_t(size_t, bytes, PAGE_SIZE - offset_in_page(address)), done;
-	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	const struct word_at_a_time constants __maybe_unused = WORD_AT_A_TIME_CONSTANTS;
 	const char __user *from = (const char __user *)address;
 	unsigned long word, zeros = 0;
 

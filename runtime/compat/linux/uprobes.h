@@ -118,7 +118,11 @@ static inline pid_t stapy_mm_group(struct mm_struct *mm)
 /* How the kernel reads the instructions of an address space. */
 static inline bool stapy_mm_is_64bit(struct mm_struct *mm)
 {
+#ifdef CONFIG_ARM64
+	return !IS_ENABLED(CONFIG_COMPAT) || !(mm->context.flags & MMCF_AARCH32);
+#else
 	return is_64bit_mm(mm);
+#endif
 }
 
 #endif
