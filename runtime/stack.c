@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Kernel stacks, by the kernel's own unwinder. */
+#include "arch/machine.h"
 #include "internal.h"
 #include "steps.h"
 
@@ -28,6 +29,9 @@ static unsigned int walk(struct stapy_context *c, unsigned long *to, unsigned in
 	to[0] = c->address && !c->is_return ? c->address : instruction_pointer(c->regs);
 	if (max == 1)
 		return 1;
+	to[1] = c->address && !c->is_return ? stapy_link_before_frame(c->regs) : 0;
+	if (to[1])
+		return 2 + stapy_unwind(current, c->regs, to + 2, max - 2);
 	/* What is not of a place, but a sample or an interrupt, will hardly come by the same one again. */
 	if (!c->address)
 		return 1 + stapy_unwind(current, c->regs, to + 1, max - 1);

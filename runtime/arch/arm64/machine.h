@@ -2,6 +2,13 @@
 #ifndef STAPY_ARCH_ARM64_MACHINE_H
 #define STAPY_ARCH_ARM64_MACHINE_H
 
+#include <linux/ctype.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
+
 #include <asm/sysreg.h>
 
 #define STAPY_ARGUMENT_REGISTERS 8
@@ -19,6 +26,26 @@ static __always_inline void stapy_arguments(const struct pt_regs *regs, unsigned
 static __always_inline unsigned long stapy_entry_frame(const struct pt_regs *regs)
 {
 	return regs->sp; /* the return address is in a register */
+}
+
+#define STAPY_BEFORE_FRAME 8 /* bytes: a landing mark, the signing of the return address */
+
+/*
+ * Where a function returns to whose frame is not made yet, so that walks do not meet its caller;
+ * 0 for one that has a frame.
+ */
+static inline unsigned long stapy_link_before_frame(const struct pt_regs *regs)
+{
+	char name[KSYM_SYMBOL_LEN], *offset;
+	unsigned long distance = 0;
+
+	sprint_symbol(name, regs->pc);
+	offset = strstr(name, "+0x");
+	if (!offset)
+		return 0;
+	for (offset += strlen("+0x"); isxdigit(*offset) && distance <= STAPY_BEFORE_FRAME; offset++)
+		distance = distance << 4 | hex_to_bin(*offset);
+	return distance > STAPY_BEFORE_FRAME ? 0 : regs->regs[30] | GENMASK_ULL(63, VA_BITS);
 }
 
 /* Were interrupts off where these registers were taken? */

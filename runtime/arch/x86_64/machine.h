@@ -23,6 +23,12 @@ static __always_inline unsigned long stapy_entry_frame(const struct pt_regs *reg
 	return regs->sp + sizeof(long); /* just behind the return address */
 }
 
+/* Where a function returns to that has no frame yet: its frame has it from the first instruction on. */
+static __always_inline unsigned long stapy_link_before_frame(const struct pt_regs *regs)
+{
+	return 0;
+}
+
 /* Were interrupts off where these registers were taken? */
 static __always_inline bool stapy_regs_irqs_off(const struct pt_regs *regs)
 {

@@ -3,7 +3,9 @@
 #ifndef STAPY_COMPAT_FTRACE_H
 #define STAPY_COMPAT_FTRACE_H
 
-#if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+/* Where kprobes at entries are ftrace's anyway: only there both mean the same address. */
+#if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
 #define STAPY_FTRACE_ENTRIES 1
 /*
  * May we call the kernel's own pre_handler of a return probe? It takes the return

@@ -66,26 +66,76 @@ static inline unsigned int stapy_unwind(struct task_struct *task, struct pt_regs
 	return n;
 }
 #else
+/* Frames from a probed place to the runtime: an exception, the probe's handling, the handler. */
+#define STAPY_MOST_DEEPER 64
+
 static inline bool stapy_stack_bounds(unsigned long *low, unsigned long *high)
 {
+#if defined(CONFIG_ARM64) && defined(CONFIG_VMAP_STACK)
+	/* All stacks but the one for overflows are of one size, and begin at a multiple of it. */
+	*low = round_down(current_stack_pointer, THREAD_SIZE);
+	*high = *low + THREAD_SIZE;
+	return true;
+#else
 	return false;
+#endif
 }
 
-/* Without registers the trace starts in here: leave out what is deeper than the probed place. */
+#ifdef CONFIG_ARM64
+/* The bits above an address of the kernel are all set; those of a signed one are the signature. */
+static inline unsigned long stapy_unsigned(unsigned long address)
+{
+	return address | GENMASK_ULL(63, VA_BITS);
+}
+
+/* Of a task that sleeps: the record at a frame pointer is the caller's, and where to return to. */
+static inline unsigned int stapy_unwind_other(struct task_struct *task, unsigned long *to,
+					      unsigned int max)
+{
+	unsigned long low = (unsigned long)task_stack_page(task), high = low + THREAD_SIZE;
+	unsigned long frame = thread_saved_fp(task), record[2];
+	unsigned int n = 0;
+
+	if (max)
+		to[n++] = stapy_unsigned(thread_saved_pc(task));
+	while (n < max && frame >= low && frame <= high - sizeof(record) &&
+	       !(frame & (sizeof(long) - 1)) &&
+	       !copy_from_kernel_nofault(record, (void *)frame, sizeof(record)) && record[1]) {
+		to[n++] = stapy_unsigned(record[1]);
+		low = frame + sizeof(record); /* callers' frames lie above */
+		frame = record[0];
+	}
+	return n;
+}
+#else
+static inline unsigned int stapy_unwind_other(struct task_struct *task, unsigned long *to,
+					      unsigned int max)
+{
+	return 0;
+}
+#endif
+
+/*
+ * The trace starts in here: what is deeper than the probed place is the kernel's way to us. It is
+ * looked for piece by piece, since it may take all the room.
+ */
 static inline unsigned int stapy_unwind(struct task_struct *task, struct pt_regs *regs,
 					unsigned long *to, unsigned int max)
 {
-	unsigned int n = task == current ? stack_trace_save(to, max, 0) : 0, i;
+	unsigned int deeper, n, i;
 
-	for (i = 0; i < n; i++) {
-		if (regs ? to[i] == instruction_pointer(regs) :
-		    !within_module(to[i], THIS_MODULE)) {
-			i += !!regs;
-			memmove(to, to + i, (n - i) * sizeof(*to));
-			return n - i;
-		}
+	if (task != current)
+		return stapy_unwind_other(task, to, max);
+	for (deeper = 0; deeper < STAPY_MOST_DEEPER; deeper += n) {
+		n = stack_trace_save(to, max, deeper);
+		for (i = 0; i < n; i++)
+			if (regs ? to[i] == instruction_pointer(regs) :
+			    !within_module(to[i], THIS_MODULE))
+				return stack_trace_save(to, max, deeper + i + !!regs);
+		if (n < max)
+			break;
 	}
-	return n;
+	return 0;
 }
 #endif
 
