@@ -24,8 +24,7 @@ ARM64 = Architecture(
     program_counter=32,
     link=30,
     arguments=_GENERAL[:8],
-    # The first one is overwritten by the result: the kernel keeps a copy of it.
-    syscall_arguments=("orig_x0", *_GENERAL[1:6]),
+    syscall_arguments=_GENERAL[:6],
     results=(0, 1),
     vectors=(64, 8),
     stack_arguments=0,  # the return address is in a register
