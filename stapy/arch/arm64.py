@@ -36,6 +36,9 @@ ARM64 = Architecture(
     bpf_call=280,
     per_cpu_from_zero=False,
     watchpoints=4,
+    # They read instructions, frames and registers of programs, which are told for x86-64 only.
+    refused=("uprobe", "usdt", "bpf"),
+    reads_dwarf=False,
     machine=Machine(
         program="qemu-system-aarch64",
         package="qemu-system-arm",

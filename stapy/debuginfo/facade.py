@@ -18,6 +18,7 @@ from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from stapy.arch import architecture
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.spec import parse
@@ -80,7 +81,13 @@ class Debuginfo(KernelUnits):
         nothing is fetched from a server.  What a `CodePlace` says is to be asked of the
         file of its ``module``.
         """
+        if not self._reads_dwarf():
+            return None
         return self._files.of(module, download=download)
+
+    def _reads_dwarf(self) -> bool:
+        known = architecture(self.kernel.arch)
+        return known is None or known.reads_dwarf
 
     def debug_file(self) -> tuple[Path | None, list[str]]:
         """Name the kernel's installed debug file, and what is wrong with others of its name."""
@@ -282,6 +289,8 @@ class Debuginfo(KernelUnits):
             command = install_command("image", release)
             where = f"/boot/vmlinuz-{release}"
             return f"{where} has them: {command}" if command else f"they are read from {where}"
+        if not self._reads_dwarf():
+            return f"debug information of {self.kernel.arch} kernels is not read"
         command = install_command("debuginfo", release)
         if not command:
             return f"the kernel's debug package for {release} has them"

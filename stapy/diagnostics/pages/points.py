@@ -135,6 +135,9 @@ which `input.char` and `input.line` stand, any number of the latter).""",
     "E0264": """$value of a procfs probe is text of one direction
 In `procfs.read` it is set (`$value = …`, `$value .= …`), in `procfs.write` it is what was
 written.""",
+    "E0265": """Probes of this family are not made for this architecture
+Modules for arm64 have all families but those that read a program's instructions and frames (uprobe,
+usdt) and bpf. docs/decisions/architectures.md says what they wait for.""",
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number or out of its range, or the debug information found
 is damaged: the message says which. For damaged debug information install the package again, and

@@ -254,11 +254,12 @@ def guru_only(low: Context, node: n.Expr, word: str) -> bool:
 
 
 def register(low: Context, node: n.AtRegister) -> p.Expr:
-    """Lower ``@kregister(n)`` and ``@uregister(n)``; n is a constant from 0 to 16."""
+    """Lower ``@kregister(n)`` and ``@uregister(n)``; n is a constant, a number of DWARF."""
     word = "@uregister" if node.is_user else "@kregister"
     index = constant(low.expr(node.number))
-    if not isinstance(index, int) or not 0 <= index <= 16:
-        return low.error("E0257", f"{word} needs a register number from 0 to 16", node.span)
+    last = len(low.services.machine.registers) - 1
+    if not isinstance(index, int) or not 0 <= index <= last:
+        return low.error("E0257", f"{word} needs a register number from 0 to {last}", node.span)
     guru_only(low, node, word)
     kind = "user_register" if node.is_user else "kernel_register"
     return p.ContextValue(node.span, p.LONG, kind, index)

@@ -265,6 +265,13 @@ class Points:
         )
 
     def _matches(self, family: Family, point: n.ProbePoint) -> list[Match]:
+        if family.name in self.services.machine.refused:
+            raise PointError(
+                "E0265",
+                f"{family.name} probes are not made for {self.services.machine.name}",
+                point.span,
+                notes=[f"kernel {getattr(self.services.kernel, 'release', '')} is for it"],
+            )
         known = known_lines(family, point, self.services) if self.only_names else None
         return family.resolve(point, self.services) if known is None else known
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.arch import ARCHITECTURES
 from stapy.diagnostics import Label
 from stapy.ir.literals import quote_name
 from stapy.probes import blocklist
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
-REGISTERS = 4  # debug registers of x86; each watches one place
+REGISTERS = min(one.watchpoints for one in ARCHITECTURES.values())  # each watches one place
 LENGTHS = (1, 2, 4, 8)
 _MASK = 2**64 - 1
 

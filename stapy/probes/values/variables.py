@@ -137,5 +137,7 @@ def global_variable(
             return None if found is None else (found[0], address_of(found[1], dwarf))
         except (Unavailable, DebuginfoError):
             return None
-    place = info.per_cpu(plain, module) if not file else None
+    if file or not (module or services.machine.per_cpu_from_zero):
+        return None  # BTF tells no address, but how far from the first one it is
+    place = info.per_cpu(plain, module)
     return None if place is None else (place[0], per_cpu_address(place[1], module))
