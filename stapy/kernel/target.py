@@ -75,10 +75,16 @@ class Kernel(Record):
         return words[0] if words else ""
 
 
-def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | None = None) -> Kernel:
+def find_kernel(
+    option: str | None,
+    diagnostics: Diagnostics,
+    sysroot: str | None = None,
+    architecture: str = "",
+) -> Kernel:
     """Find the kernel that ``-r`` names (a release or a build tree), or the running one.
 
-    ``6.1`` is the newest of its line, of those that have headers if there is one.
+    ``6.1`` is the newest of its line, of those that have headers if there is one, and are for
+    ``architecture``, which is this machine's unless it is given.
     A release is looked for in ``sysroot`` alone when that is given.
     Raises `Stop` when nothing of it is on this machine.
     """
@@ -87,7 +93,7 @@ def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | Non
     running = os.uname().release
     release = option or running
     if is_line(release):
-        release = _newest(release, sysroot)
+        release = _newest(release, sysroot, architecture or host_name())
     for root in roots(sysroot):
         modules_dir = existing(root, [place.format(r=release) for place in _MODULE_PLACES])
         build_dir = existing(root, [place.format(r=release) for place in _BUILD_PLACES])
@@ -115,11 +121,13 @@ def unknown_kernel(release: str) -> Kernel:
     return _assemble(release, None, None, None, False)
 
 
-def _newest(line: str, sysroot: str | None) -> str:
+def _newest(line: str, sysroot: str | None, wanted: str) -> str:
     for root in roots(sysroot):
         names = releases(root)
         if line in names:
             return line  # somebody's own kernel is called so
+        told = {name: architecture_of_debian(name) for name in names}
+        names = [name for name, found in told.items() if found is None or found.name == wanted]
         places = _BUILD_PLACES[:2]
         built = [
             name

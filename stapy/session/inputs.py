@@ -65,7 +65,7 @@ def find_kernel(session: PassMessages) -> Kernel:
             options.vm_release = release
         except VmError as error:
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)
-    return kernels.find_kernel(release, session.diagnostics, options.sysroot)
+    return kernels.find_kernel(release, session.diagnostics, options.sysroot, options.architecture)
 
 
 def _meant_for_option(options: Options) -> str:

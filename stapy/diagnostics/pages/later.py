@@ -52,8 +52,8 @@ No headers and no image of this release were found: on this machine, or in the f
 -R DIR and $SYSTEMTAP_RUNTIME name a folder with the C that modules are made of. It must be
 stapy's (the folder `runtime`, perhaps changed by you); SystemTap's cannot take its place.""",
     "E0483": """The kernel is for another architecture
--a (or -B ARCH=) and the kernel of -r must agree. The kernel's configuration tells what it is for, so
-that -r RELEASE alone makes modules for another architecture; -a only helps to choose of a line.""",
+-a (or -B ARCH=) and the kernel of -r must agree. The kernel's configuration tells what it is for:
+-r RELEASE alone makes modules for another architecture; of a line such as 6.1, -a chooses.""",
     "E0490": """A file cannot be written
 The message names the file and the reason.""",
     "E0491": """The folder of --tmpdir is not yours alone
