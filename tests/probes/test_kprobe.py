@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.arch import X86_64
+from stapy.arch import ARM64, X86_64
 from stapy.debuginfo import ctypes as c
 from stapy.ir.program import BinaryOp, Const, ContextValue, Expr
 from stapy.probes import abi, blocklist
@@ -188,3 +188,40 @@ def test_functions_that_are_called_in_a_way_of_their_own() -> None:
     assert abi.unknown_result(nothing, X86_64) == {}
     assert list(abi.no_result(nothing)) == ["$return"]
     assert abi.no_result(type) == {}
+
+
+@pytest.mark.parametrize(
+    ("types", "places"),
+    [
+        ([s.INT, s.LONG], ["arg0", "arg1"]),
+        ([s.LONG] * 9, [*(f"arg{i}" for i in range(8)), "stack_arg0"]),
+        ([s.SMALL, s.INT], ["arg0 arg1", "arg2"]),
+        # A large one is passed by its address, which takes a register.
+        ([s.BIG, s.INT], ["@arg0", "arg1"]),
+        # What does not fit goes to the stack, and all behind it.
+        (
+            [s.LONG] * 7 + [s.SMALL, s.INT],
+            [*(f"arg{i}" for i in range(7)), "@register31+0", "stack_arg2"],
+        ),
+    ],
+)
+def test_parameters_of_arm64(types: list[s.c.CType], places: list[str]) -> None:
+    made = s.function(s.BIG, *((f"p{i}", t) for i, t in enumerate(types)))
+    found = []
+    for variable in abi.parameters(made, ARM64):
+        if variable.parts:
+            found.append(" ".join(where(x) for x in variable.parts))
+        elif variable.address is not None:
+            found.append("@" + where(variable.address))
+        else:
+            found.append(where(variable.value))
+    assert found == places
+
+
+def test_results_of_arm64() -> None:
+    small = abi.result(s.function(s.SMALL), ARM64)
+    assert small is not None
+    assert [where(x) for x in small.parts or []] == ["return0", "register1"]
+    large = s.function(s.BIG)
+    assert abi.result(large, ARM64) is None
+    assert "no register tells where" in abi.unknown_result(large, ARM64)["$return"]()
