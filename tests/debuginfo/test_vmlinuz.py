@@ -85,6 +85,31 @@ def bz_image(packed: bytes) -> bytes:
     return bytes(data) + code + packed + size + bytes(50)
 
 
+def efi_image(packed: bytes) -> bytes:
+    """Make a program of the firmware that has the packed kernel behind its own code."""
+    head = struct.pack("<4s4sII", b"MZ", b"zimg", 512, len(packed))
+    return head.ljust(512, b"\0") + packed + bytes(50)
+
+
+def arm64_image(kernel: bytes) -> bytes:
+    """Make the file that boot loaders of arm64 copy into memory as it is."""
+    return bytes(56) + b"ARM\x64" + bytes(4) + kernel
+
+
+@pytest.mark.parametrize(
+    "image",
+    [arm64_image, lambda kernel: efi_image(gzip.compress(arm64_image(kernel)))],
+    ids=["Image", "zimg"],
+)
+def test_images_of_arm64(tmp_path: Path, image: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "vmlinuz"
+    path.write_bytes(image(vmlinux()))
+    parts = read_image(path)
+    assert parts.btf == btf()
+    assert parts.build_id == BUILD_ID.hex()
+    assert parts.layout is not None
+
+
 @pytest.mark.parametrize("packer", PACKERS)
 def test_a_packed_image(tmp_path: Path, packer: str) -> None:
     path = tmp_path / "vmlinuz"
@@ -145,6 +170,7 @@ def test_the_stream_is_left_at_the_end_of_btf() -> None:
         (bz_image(gzip.compress(b"x" * 9999)[:20] + b"rubbish" * 9), "damaged gzip"),
         (bz_image(lzma.compress(b"x" * 9999)[:30] + b"rubbish" * 9), "damaged xz"),
         (bz_image(gzip.compress(vmlinux()))[:2000], "damaged boot header"),
+        (efi_image(gzip.compress(vmlinux()))[:600], "damaged boot header"),
     ],
 )
 def test_damaged_images(tmp_path: Path, data: bytes, why: str) -> None:
