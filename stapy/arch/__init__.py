@@ -12,7 +12,7 @@ import os
 import re
 
 from stapy.arch.arm64 import ARM64
-from stapy.arch.record import Architecture, Machine
+from stapy.arch.record import Architecture, Emulator
 from stapy.arch.x86_64 import X86_64
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "ARM64",
     "X86_64",
     "Architecture",
-    "Machine",
+    "Emulator",
     "architecture",
     "architecture_of_debian",
     "architecture_of_elf",

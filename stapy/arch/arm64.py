@@ -1,6 +1,6 @@
 """arm64: the procedure call standard AAPCS64, and the numbers of its DWARF and ELF documents."""
 
-from stapy.arch.record import Architecture, Machine
+from stapy.arch.record import Architecture, Emulator
 
 _GENERAL = tuple(f"regs[{number}]" for number in range(31))
 
@@ -39,7 +39,7 @@ ARM64 = Architecture(
     # They read instructions, frames and registers of programs, which are told for x86-64 only.
     refused=("uprobe", "usdt", "bpf"),
     reads_dwarf=False,
-    machine=Machine(
+    emulator=Emulator(
         program="qemu-system-aarch64",
         package="qemu-system-arm",
         board="virt,gic-version=3",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stapy.record import Record
 
 
-class Machine(Record):
+class Emulator(Record):
     """How QEMU makes a machine of an architecture and boots its kernel.
 
     ``program`` comes with Debian's package ``package``; ``board`` and ``processor`` are its words
@@ -82,7 +82,7 @@ class Architecture(Record):
     watchpoints: int
     refused: tuple[str, ...]
     reads_dwarf: bool
-    machine: Machine
+    emulator: Emulator
 
     @property
     def result(self) -> str:

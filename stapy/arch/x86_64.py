@@ -1,6 +1,6 @@
 """x86-64: the System V calling convention, and the psABI's numbers."""
 
-from stapy.arch.record import Architecture, Machine
+from stapy.arch.record import Architecture, Emulator
 
 X86_64 = Architecture(
     name="x86_64",
@@ -39,7 +39,7 @@ X86_64 = Architecture(
     watchpoints=4,
     refused=(),
     reads_dwarf=True,
-    machine=Machine(
+    emulator=Emulator(
         program="qemu-system-x86_64",
         package="qemu-system-x86",
         board="pc",
