@@ -19,7 +19,7 @@ static struct {
 
 static bool can_ask;
 
-#if defined(CONFIG_X86_64) && !defined(CONFIG_CFI_CLANG)
+#if (defined(CONFIG_X86_64) || defined(CONFIG_ARM64)) && !defined(CONFIG_CFI_CLANG)
 
 static const char *const helpers[] = {
 	"kallsyms_lookup_name", "ftrace_location", "within_kprobe_blacklist",
@@ -28,7 +28,13 @@ static const char *const helpers[] = {
 /* The kernel takes the landing mark from what it calls only directly. */
 static bool may_be_called(unsigned long address)
 {
-#ifdef X86_FEATURE_IBT
+#if defined(CONFIG_ARM64_BTI_KERNEL)
+	u32 first;
+
+	/* "bti c", or the signing of the return address, which is a landing mark as well. */
+	return !stapy_peek_kernel(&first, address, sizeof(first)) &&
+	       (first == 0xd503245f || first == 0xd503233f);
+#elif defined(X86_FEATURE_IBT)
 	u32 first;
 
 	if (!cpu_feature_enabled(X86_FEATURE_IBT))
