@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -19,27 +18,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stapy import arch
 from stapy.kernel import lists
 from stapy.kernel.release import is_line, newest_of, release_order
 from stapy.paths import exists, is_dir
 from stapy.record import Record
 from stapy.temporary import TemporaryFolder
 
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _DAY = 24 * 3600
-_LISTS = """\
-Dir::Etc::sourcelist "{apt}/sources.new";
-Dir::Etc::sourceparts "/nonexistent";
+_STATE = """\
 Dir::State "{apt}/state";
 Dir::State::status "{apt}/state/status";
 Dir::Cache "{apt}";
 APT::Architecture "{architecture}";
-Acquire::Check-Valid-Until "false";
-Acquire::Check-Date "false";
+APT::Architectures {{ {architectures} }};
 APT::Get::List-Cleanup "false";
 """
+_LISTS = """\
+Dir::Etc::sourcelist "{apt}/sources.new";
+Dir::Etc::sourceparts "/nonexistent";
+Acquire::Check-Valid-Until "false";
+Acquire::Check-Date "false";
+"""
 _KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-_PART = re.compile(r"^ *Depends: (linux-(?:headers|kbuild|binary|modules|base)-\d\S*)", re.M)
+_PART = re.compile(r"^ *Depends: (linux-(?:headers|kbuild|binary|modules|base)-\d[^\s:]*)", re.M)
 
 
 class PackageError(Exception):
@@ -59,8 +61,8 @@ class Package(Record):
 
 def architecture() -> str:
     """Name this machine as Debian does."""
-    machine = platform.machine()
-    return _ARCHITECTURES.get(machine, machine)
+    here = arch.host()
+    return here.debian if here else arch.host_name()
 
 
 class Packages:
@@ -70,10 +72,22 @@ class Packages:
     kept in the cache for a day; without them the lists of this machine's apt are used, and apt
     says whether they are new enough.  Lists that are not good any more are taken with
     ``takes_old``.  ``warnings`` are what there is to say of the lists.
+
+    ``wanted`` is an architecture as Debian calls it, this machine's without it.  apt knows
+    packages of another one only by lists in the cache, fetched from where this machine's apt
+    gets its own; the programs that build modules are this machine's all the same.
     """
 
-    def __init__(self, cache: Path, suites: tuple[str, ...] = (), takes_old: bool = False) -> None:
+    def __init__(
+        self,
+        cache: Path,
+        suites: tuple[str, ...] = (),
+        takes_old: bool = False,
+        wanted: str = "",
+    ) -> None:
         self.warnings: list[str] = []
+        self.architecture = wanted or architecture()
+        self.is_foreign = self.architecture != architecture()
         self._takes_old = takes_old
         self.cache = cache
         self.root = cache / "kernels"
@@ -81,14 +95,21 @@ class Packages:
         self._fetched = cache / "kernels.fetched"
         self._environment: dict[str, str] | None = None
 
+    @property
+    def has_own_lists(self) -> bool:
+        """Tell whether lists of packages are fetched into the cache."""
+        return bool(self.suites) or self.is_foreign
+
     # --- what there is -----------------------------------------------------
 
     def releases(self) -> list[str]:
         """List the kernels that were fetched, or begun to be, oldest first."""
         found = {path.name for path in (self.root / "lib/modules").glob("*") if is_dir(path)}
         # Headers come first: those of a fetch that was interrupted can be removed as well.
-        for path in (self.root / "usr/src").glob(f"linux-headers-*-{architecture()}"):
-            found.add(path.name.removeprefix("linux-headers-"))
+        for path in (self.root / "usr/src").glob("linux-headers-*"):
+            release = path.name.removeprefix("linux-headers-")
+            if release.endswith(f"-{self.architecture}") or arch.architecture_of_debian(release):
+                found.add(release)
         return sorted(found, key=release_order)
 
     def find(self, wanted: str) -> str:
@@ -105,9 +126,10 @@ class Packages:
         known = self._known(line)
         if wanted in known or wanted in self.releases():
             return wanted
-        plain = rf"[0-9.]+(?:-\d+|\+[a-z0-9.~]+)-{architecture()}"
-        tail = f"-{flavour.removesuffix('-' + architecture())}-{architecture()}"
-        if flavour in ("", architecture()):
+        own = self.architecture
+        plain = rf"[0-9.]+(?:-\d+|\+[a-z0-9.~]+)-{own}"
+        tail = f"-{flavour.removesuffix('-' + own)}-{own}"
+        if flavour in ("", own):
             found = [name for name in known if re.fullmatch(plain, name)]
         else:
             found = [name for name in known if name.endswith(tail)]
@@ -115,10 +137,17 @@ class Packages:
             return release
         where = ", ".join(self.suites) or "this machine's package lists"
         have = ", ".join(sorted(known)[-6:])
+        of = f" of {own}" if self.is_foreign else ""
         raise PackageError(
-            f"{where}: no kernel {wanted}" + (f"; of that line: {have}" if have else ""),
-            "apt-get update" if not self.suites else "--from names other suites",
+            f"{where}: no kernel {wanted}{of}" + (f"; of that line: {have}" if have else ""),
+            self._way_out(wanted),
         )
+
+    def _way_out(self, wanted: str) -> str:
+        named = arch.architecture_of_debian(wanted)
+        if named and named.debian != self.architecture:
+            return f"-a {named.name} has kernels of that architecture"
+        return "--from names other suites" if self.has_own_lists else "apt-get update"
 
     def missing(self, release: str, debug: bool) -> list[Package]:
         """List the packages of a release that were not fetched yet."""
@@ -130,14 +159,30 @@ class Packages:
         # From 7.2 on the image's package is empty and asks for binary, modules and base.
         names = {*named, *_PART.findall(self._apt("apt-cache", "depends", *own))}
         left = sorted(name for name in names if not exists(self._fetched / name))
-        sizes = self._sizes(left) if left else {}
-        return [Package(name, sizes.get(name, 0)) for name in left]
+        return self._with_sizes(left)
+
+    def needed(self, names: tuple[str, ...]) -> list[Package]:
+        """List packages and what they depend on, as for a machine that has none yet.
+
+        Only lists of another architecture have no packages installed beside them.
+        """
+        words = ("apt-get", "-qq", "-s", "--no-install-recommends", "install", *names)
+        return self._with_sizes(re.findall(r"^Inst (\S+)", self._apt(*words), re.M))
+
+    def _with_sizes(self, names: list[str]) -> list[Package]:
+        sizes = self._sizes([self._full(name) for name in names]) if names else {}
+        return [Package(name, sizes.get(name, 0)) for name in names]
+
+    def _full(self, name: str) -> str:
+        """Tell apt that the programs that build modules are to run here."""
+        is_program = self.is_foreign and name.startswith("linux-kbuild-")
+        return f"{name}:{architecture()}" if is_program else name
 
     def _known(self, line: str) -> set[str]:
         pattern = f"^linux-headers-{re.escape(line)}[.+-]"
         said = self._apt("apt-cache", "search", "--names-only", pattern)
         names = (row.split(" ", 1)[0].removeprefix("linux-headers-") for row in said.splitlines())
-        return {name for name in names if name.endswith(f"-{architecture()}")}
+        return {name for name in names if name.endswith(f"-{self.architecture}")}
 
     def _sizes(self, names: list[str]) -> dict[str, int]:
         said = self._apt("apt-cache", "--no-all-versions", "show", *names)
@@ -167,12 +212,17 @@ class Packages:
         """Fetch and unpack packages; one that was interrupted is unpacked again."""
         for package in packages:
             tell(package.name)
-            with TemporaryFolder("kernel") as folder:
-                folder.chmod(0o755)  # apt fetches as a user of its own
-                self._apt("apt-get", "-qq", "download", package.name, folder=folder)
-                for file in folder.glob("*.deb"):
-                    self._apt("dpkg", "-x", str(file), str(self.root))
+            self.unpack([package], self.root)
             (self._fetched / package.name).touch()
+
+    def unpack(self, packages: list[Package], root: Path) -> None:
+        """Fetch packages, which apt verifies, and unpack them into a tree."""
+        names = [self._full(package.name) for package in packages]
+        with TemporaryFolder("kernel") as folder:
+            folder.chmod(0o755)  # apt fetches as a user of its own
+            self._apt("apt-get", "-qq", "download", *names, folder=folder)
+            for file in folder.glob("*.deb"):
+                self._apt("dpkg", "-x", str(file), str(root))
 
     def is_finished(self, release: str) -> bool:
         """Tell whether `finish` was done, after all packages had come."""
@@ -224,8 +274,8 @@ class Packages:
     def _apt(self, *words: str, folder: Path | None = None) -> str:
         if self._environment is None:
             self._environment = {**os.environ, "LC_ALL": "C"}
-            if self.suites:
-                self._other_suites(self._environment)
+            if self.has_own_lists:
+                self._own_lists(self._environment)
         try:
             done = subprocess.run(
                 words, cwd=folder, env=self._environment, stdin=subprocess.DEVNULL,
@@ -241,13 +291,18 @@ class Packages:
             raise PackageError(f"{words[0]}: {said[-1]}")
         return done.stdout
 
-    def _other_suites(self, environment: dict[str, str]) -> None:
-        """Have apt see the lists of other suites only, in a state of its own."""
-        apt = self.cache / "apt"
+    def _own_lists(self, environment: dict[str, str]) -> None:
+        """Have apt see the wanted lists only, in a state of its own."""
+        apt = self.cache / (f"apt-{self.architecture}" if self.is_foreign else "apt")
         for name in ("state/lists/partial", "archives/partial"):
             (apt / name).mkdir(parents=True, exist_ok=True)
         (apt / "state/status").touch()
-        (apt / "conf").write_text(_LISTS.format(apt=apt, architecture=architecture()))
+        conf = _STATE + (_LISTS if self.suites else "")
+        known = dict.fromkeys((self.architecture, architecture()))
+        both = " ".join(f'"{one}";' for one in known)
+        (apt / "conf").write_text(
+            conf.format(apt=apt, architecture=self.architecture, architectures=both)
+        )
         environment["APT_CONFIG"] = str(apt / "conf")
         mirror = os.environ.get("MIRROR", "http://deb.debian.org")
         rows = [

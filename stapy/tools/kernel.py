@@ -7,7 +7,9 @@ import re
 import sys
 from contextlib import nullcontext
 
+from stapy import arch
 from stapy.diagnostics.render import one_line
+from stapy.kernel import userland
 from stapy.kernel.packages import Package, PackageError, Packages
 from stapy.paths import cache_dir, exists
 from stapy.terminal import progress, writing
@@ -16,7 +18,8 @@ from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
 _END = """\
 KERNEL is a release (6.1.0-56-rt-amd64), or a line for the newest of it: 6.12, and with a flavour
 6.12-cloud, 6.1-rt. fetch prints the releases; -r RELEASE, --vm=RELEASE and 'stapy check' know them
-then. The exit status is 0, 2 when something could not be had."""
+then. With the first kernel of another architecture come the programs that --vm runs in its guests.
+The exit status is 0, 2 when something could not be had."""
 _MEGABYTE = 10**6
 _SUITE = re.compile(r"[a-z0-9][a-z0-9.+/-]*")
 _PLACES = (
@@ -32,6 +35,9 @@ def parser() -> ToolArgumentParser:
     it = ToolArgumentParser("kernel", about, _END)
     it.add_argument("what", choices=tuple(_COMMANDS), nargs="?")
     it.add_argument("kernels", metavar="KERNEL", nargs="*")
+    known = ", ".join(arch.ARCHITECTURES)
+    it.add_argument("-a", "--arch", metavar="ARCH",
+                    help=f"fetch: for machines of this architecture: {known}")  # fmt: skip
     it.add_argument("-s", "--from", dest="suites", metavar="SUITE,…",
                     help="fetch: from other suites of Debian, such as trixie,sid")  # fmt: skip
     it.add_argument("--old-lists", action="store_true",
@@ -50,15 +56,22 @@ def main(words: list[str]) -> int:
         options.error("fetch KERNEL …, list, or remove KERNEL …?")
     if bool(given.kernels) == (given.what == "list"):
         options.error(f"{given.what} {'takes no' if given.kernels else 'wants a'} KERNEL")
-    if given.what != "fetch" and (given.debug or given.dry_run or given.suites is not None):
-        options.error("--from, --debug and --dry-run are about fetch")
+    asked = (given.debug, given.dry_run, given.suites is not None, given.arch is not None)
+    if given.what != "fetch" and any(asked):
+        options.error("--arch, --from, --debug and --dry-run are about fetch")
     if given.old_lists and given.suites is None:
         options.error("--old-lists is about the lists of --from")
     suites = given.suites.split(",") if given.suites is not None else ()
     for suite in suites:
         if not _SUITE.fullmatch(suite):
             options.error(f"'{suite}' is no suite such as trixie or bullseye-security")
-    packages = Packages(cache_dir(), tuple(suites), given.old_lists)
+    wanted = arch.architecture(given.arch) if given.arch is not None else arch.host()
+    if given.arch is not None and wanted is None:
+        known = ", ".join(arch.ARCHITECTURES)
+        options.error(f"'{given.arch}' is no architecture that stapy knows: {known}")
+    packages = Packages(
+        cache_dir(), tuple(suites), given.old_lists, wanted.debian if wanted else ""
+    )
     try:
         return _COMMANDS[given.what](packages, given)
     except PackageError as error:
@@ -72,7 +85,7 @@ def main(words: list[str]) -> int:
 
 def _fetch(packages: Packages, given: argparse.Namespace) -> int:
     # Lists of other suites are in the cache: another process would put its own in their place.
-    is_reader = given.dry_run and not packages.suites
+    is_reader = given.dry_run and not packages.has_own_lists
     with nullcontext() if is_reader else packages.locked(progress.tell):
         progress.tell("reading package lists")
         found = [packages.find(name) for name in given.kernels]
@@ -89,9 +102,22 @@ def _fetch(packages: Packages, given: argparse.Namespace) -> int:
             packages.fetch(missing, lambda name: progress.tell(f"fetching {name}"))
             if missing or not packages.is_finished(release):
                 packages.finish(release)
+        if packages.is_foreign:
+            _fetch_userland(packages, given.dry_run)
     progress.clear()
     writing.write(" ".join(found) + "\n")
     return 0
+
+
+def _fetch_userland(packages: Packages, is_dry: bool) -> None:
+    """Fetch what guests of another architecture run, once."""
+    missing = userland.missing(packages)
+    if not missing:
+        return
+    progress.clear()
+    print(f"programs of {packages.architecture}: {_sizes(missing)}", file=sys.stderr)
+    if not is_dry:
+        userland.fetch(packages, missing, lambda name: progress.tell(f"fetching {name}"))
 
 
 def _sizes(missing: list[Package]) -> str:
@@ -123,6 +149,7 @@ def _remove(packages: Packages, given: argparse.Namespace) -> int:
                 )
         for release in given.kernels:
             packages.remove(release)
+        userland.remove_unused(packages)
     return 0
 
 

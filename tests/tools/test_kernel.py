@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.kernel import packages
+from stapy import arch
 from stapy.tools import kernel
 from tests.program import stapy_command
 
@@ -34,6 +34,9 @@ KNOWN = {
     "linux-image-6.12.3+deb13-amd64": "",
     "linux-headers-6.12.3+deb13-amd64": "linux-kbuild-6.12.3+deb13",
     "linux-kbuild-6.12.3+deb13": "",
+    "linux-image-6.1.0-13-cloud-arm64": "",
+    "linux-headers-6.1.0-13-cloud-arm64": "linux-headers-6.1.0-13-common linux-kbuild-6.1:arm64",
+    "linux-headers-6.1.0-13-common": "",
     "linux-headers-6.1.0-12-common": "",
     "linux-headers-6.1.0-9-common": "",
     "linux-kbuild-6.1": "",
@@ -65,9 +68,14 @@ elif "show" in words:
     [print("Package: " + one + "\\nDepends: x\\nSize: 2000000\\n") for one in words[2:]]
 elif words[0] == "depends":
     [print("  Depends:", need) for one in words[1:] for need in depends(one)]
-elif "download" in words: open(words[-1] + "_1_amd64.deb", "w").close()
+elif "install" in words: print("Inst bash (1 [arm64])\\nInst python3.11 (1 [arm64])")
+elif "download" in words:
+    for word in words[words.index("download") + 1:]: open(word + "_1_amd64.deb", "w").close()
 elif name == "dpkg":
-    package = os.path.basename(words[1]).split("_")[0]
+    package = os.path.basename(words[1]).split("_")[0].split(":")[0]
+    if not package.startswith("linux-"):
+        os.makedirs(words[2] + "/etc", exist_ok=True)
+        sys.exit(open(words[2] + "/" + package, "w").close())
     kind, release = re.fullmatch("linux-([a-z]*)-(.*)", package.replace("-dbg", "")).groups()
     places = {{"image": "lib/modules/%s/kernel", "headers": "usr/src/linux-headers-%s",
               "kbuild": "usr/lib/linux-kbuild-%s", "binary": "usr/lib/modules/%s/kernel"}}
@@ -89,7 +97,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("SYSTEMTAP_DIR", raising=False)
-    monkeypatch.setattr(packages.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(arch, "host", lambda: arch.X86_64)
     return log
 
 
@@ -149,6 +157,8 @@ def test_unknown(
         ["fetch", "--from=sid\ndeb http://x sid", "6.1"],
         ["fetch", "--from=sid contrib", "6.1"],
         ["make"],
+        ["fetch", "-a", "vax", "6.1"],
+        ["list", "-a", "arm64"],
         [],
     ],
 )
@@ -341,3 +351,53 @@ def test_ended_while_it_fetches(log: Path, number: signal.Signals) -> None:
         said = process.communicate(timeout=120)[1]
     assert process.returncode == 128 + number, (process.returncode, said)
     assert list(scratch.iterdir()) == [], said
+
+
+def test_of_another_architecture(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The programs that build modules are this machine's; guests get programs of theirs."""
+    assert kernel.main(["fetch", "-a", "arm64", "6.1-cloud"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "6.1.0-13-cloud-arm64\n" and "programs of arm64: 2 packages" in said.err
+    downloads = [
+        row.split("download ")[1] for row in log.read_text().splitlines() if "download" in row
+    ]
+    assert "linux-kbuild-6.1:amd64" in downloads and "bash python3.11" in downloads
+    cache = log.parent / "cache/stapy"
+    conf = (cache / "apt-arm64/conf").read_text()
+    assert 'APT::Architecture "arm64";' in conf and '{ "arm64"; "amd64"; }' in conf
+    assert "sourcelist" not in conf and "Check-" not in conf  # this machine's own say what to ask
+    assert not (cache / "apt").exists()
+    assert (cache / "userland/arm64/etc/hostname").is_file()
+    # Nothing is asked for once more, and this machine's kernels live beside it.
+    log.write_text("")
+    assert kernel.main(["fetch", "--arch=aarch64", "6.1-cloud"]) == 0
+    assert kernel.main(["fetch", "6.1-cloud"]) == 0
+    asked = [row for row in log.read_text().splitlines() if "download" in row]
+    assert len(asked) == 3 and "kbuild" not in "".join(asked)
+    capsys.readouterr()
+    assert kernel.main(["list"]) == 0
+    assert [row.split()[0] for row in capsys.readouterr().out.splitlines()] == [
+        "6.1.0-12-cloud-amd64", "6.1.0-13-cloud-arm64",
+    ]  # fmt: skip
+    # With the last kernel of an architecture go its programs.
+    assert kernel.main(["remove", "6.1.0-13-cloud-arm64"]) == 0
+    assert not (cache / "userland/arm64").exists()
+    assert (cache / "kernels/usr/lib/linux-kbuild-6.1").is_dir()
+
+
+def test_programs_that_did_not_all_come_are_fetched_the_next_time(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKEN", "python3.11")
+    assert kernel.main(["fetch", "-a", "arm64", "6.1-cloud"]) == 2
+    assert not list((log.parent / "cache/stapy/userland").iterdir())
+    monkeypatch.delenv("BROKEN")
+    assert kernel.main(["fetch", "-a", "arm64", "6.1-cloud"]) == 0
+    assert (log.parent / "cache/stapy/userland/arm64/bash").is_file()
+
+
+def test_a_release_of_another_architecture_says_so(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert kernel.main(["fetch", "6.1.0-13-cloud-arm64"]) == 2
+    assert "(-a arm64 has kernels of that architecture)" in capsys.readouterr().err
