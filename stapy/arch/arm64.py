@@ -46,6 +46,7 @@ ARM64 = Architecture(
         # Signed pointers cost the emulator a hash each time.
         processor="max,pauth-impdef=on,lpa2=off",
         console="ttyAMA0",
+        takes_nmi=False,
         options=(),
         image="vmlinuz",
     ),

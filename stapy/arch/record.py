@@ -10,8 +10,9 @@ class Emulator(Record):
 
     ``program`` comes with Debian's package ``package``; ``board`` and ``processor`` are its words
     for ``-M`` and ``-cpu``, the processor an emulated one.  ``console`` is the kernel's name of
-    the serial line, ``options`` what its command line says besides on such a machine.  ``image``
-    is what the packages call a kernel's image in ``/boot``.
+    the serial line; ``takes_nmi`` tells that QEMU can send it an NMI.  ``options`` are what its
+    command line says besides on such a machine.  ``image`` is what the packages call a kernel's
+    image in ``/boot``.
     """
 
     program: str
@@ -19,6 +20,7 @@ class Emulator(Record):
     board: str
     processor: str
     console: str
+    takes_nmi: bool
     options: tuple[str, ...]
     image: str
 

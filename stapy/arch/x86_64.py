@@ -47,6 +47,7 @@ X86_64 = Architecture(
         # its loop for each byte otherwise, a third of the time that a program's start takes.
         processor="max,-la57,-erms",
         console="ttyS0",
+        takes_nmi=True,
         options=("tsc=reliable", "no_timer_check", "unknown_nmi_panic"),
         image="vmlinuz",
     ),

@@ -60,8 +60,8 @@ def find_kernel(session: PassMessages) -> Kernel:
         from stapy.vm.kernels import default_release, newest
 
         try:
-            release = options.vm_release or default_release(options.sysroot)
-            release = newest(release, options.sysroot)
+            release = options.vm_release or default_release(options.sysroot, options.architecture)
+            release = newest(release, options.sysroot, options.architecture)
             options.vm_release = release
         except VmError as error:
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)

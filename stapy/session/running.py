@@ -23,8 +23,9 @@ def boot_ahead(session: Session) -> None:
     from stapy.vm.errors import VmError
     from stapy.vm.session import prepare
 
+    options = session.options
     try:
-        session.machine = prepare(session.options.vm_release, session.options.sysroot)
+        session.machine = prepare(options.vm_release, options.sysroot, options.architecture)
     except VmError as error:
         session.at_pass = 5
         session.refuse("E0590", str(error), kind="run error", hint=error.hint)
@@ -62,7 +63,9 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
 
         progress.tell(f"booting {kernel.release}")
         try:
-            machine = session.machine or prepare(options.vm_release, options.sysroot)
+            machine = session.machine or prepare(
+                options.vm_release, options.sysroot, options.architecture
+            )
             status = run_module(str(module), machine, wanted)
         except VmError as error:
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)

@@ -10,7 +10,7 @@ COMPLAINTS = (
     ("panic", r"Kernel panic - not syncing"),
     (
         "oops",
-        r"\bOops\b|general protection fault|unable to handle (kernel|page fault)|"
+        r"\bOops\b|Internal error: |general protection fault|unable to handle (kernel|page fault)|"
         r"kernel BUG at|invalid opcode: |stack segment: |double fault: |int3: 0000",
     ),
     ("KASAN", r"BUG: KASAN|BUG: KFENCE|BUG: KCSAN|BUG: KMSAN|UBSAN: "),

@@ -24,6 +24,10 @@ while read -r folder place; do
 	$b mkdir -p "/new$place"
 	$b mount -o bind "/lower$folder" "/new$place" || die "cannot show $folder"
 done </places
+while read -r share place; do
+	$b mkdir -p "/new$place"
+	$b mount -t virtiofs -o ro "$share" "/new$place" || die "cannot mount $share"
+done </shares
 $b mount --move /proc /new/proc
 $b mount --move /sys /new/sys
 $b mount --move /dev /new/dev
@@ -43,5 +47,6 @@ for name in /sys/class/virtio-ports/*/name /new/sys/class/virtio-ports/*/name; d
 	[ -e "$name" ] && [ "$($b cat "$name")" = stapy ] && port=${name%/name} && port=/dev/${port##*/}
 done
 [ -n "$port" ] || die "no serial port"
+for agent in /new/run/stapy/lib/stapy/vm/agent.py*; do agent=${agent#/new}; done
 export PYTHONPATH=/run/stapy/lib PYTHONDONTWRITEBYTECODE=1 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-exec $b switch_root /new "$($b cat /python)" -s -S /run/stapy/lib/stapy/vm/agent.pyc "$port" 3>&-
+exec $b switch_root /new "$($b cat /python)" -s -S "$agent" "$port" 3>&-

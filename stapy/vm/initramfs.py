@@ -22,35 +22,20 @@ from pathlib import Path
 from stapy.paths import cache_dir, exists
 from stapy.vm.cpio import Archive
 from stapy.vm.errors import VmError
+from stapy.vm.ground import Ground
 from stapy.vm.kernels import GuestKernel
 
 NEEDED = ("virtio_pci", "virtiofs", "virtio_console", "overlay")
 _UNUSED = 24 * 3600.0  # seconds until an archive that no machine was started with is removed
 PACKAGE = Path(__file__).resolve().parent
 AGENT = {
-    "stapy/__init__.pyc": PACKAGE.parent / "__init__.py",
-    "stapy/vm/__init__.pyc": PACKAGE / "__init__.py",
-    "stapy/vm/frames.pyc": PACKAGE / "frames.py",
-    "stapy/vm/agent.pyc": PACKAGE / "agent.py",
-    **{
-        f"stapy/{path.relative_to(PACKAGE.parent).with_suffix('.pyc')}": path
-        for path in sorted((PACKAGE.parent / "run").rglob("*.py"))
-    },
+    f"stapy/{path.relative_to(PACKAGE.parent).with_suffix('')}": path
+    for path in (
+        PACKAGE.parent / "__init__.py",
+        *(PACKAGE / name for name in ("__init__.py", "frames.py", "agent.py")),
+        *sorted((PACKAGE.parent / "run").rglob("*.py")),
+    )
 }
-
-
-def busybox() -> Path:
-    """Find a static busybox, or raise `VmError`."""
-    for name in ("busybox-static", "busybox"):
-        path = shutil.which(name, path=os.environ.get("PATH", "") + ":/bin:/usr/bin:/usr/sbin")
-        if path:
-            return Path(path)
-    raise VmError("no busybox for the guest's start", hint="apt-get install busybox-static")
-
-
-def interpreter() -> str:
-    """Find the Python that the guest shall use: this one, without any virtual environment."""
-    return str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
 
 
 def module_order(modules: Path) -> list[Path]:
@@ -96,15 +81,14 @@ def bytecode(source: Path) -> bytes:
     return importlib.util.MAGIC_NUMBER + struct.pack("<III", 1, 0, 0) + marshal.dumps(code)
 
 
-def ensure(kernel: GuestKernel) -> Path:
+def ensure(kernel: GuestKernel, ground: Ground) -> Path:
     """Return the path of the cached initramfs for a kernel; make it when it is not there."""
     script = (PACKAGE / "init.sh").read_bytes()
-    box = busybox()
     key = hashlib.sha256(script)
-    for part in (kernel.modules / "modules.dep", kernel.image, box, *AGENT.values()):
+    for part in (kernel.modules / "modules.dep", kernel.image, ground.busybox, *AGENT.values()):
         info = part.stat()
         key.update(f"{part} {info.st_size} {info.st_mtime_ns}\n".encode())
-    key.update(f"{interpreter()} {sys.version} {kernel.modules}".encode())
+    key.update(f"{ground.interpreter} {sys.version} {kernel.modules}".encode())
     path = cache_dir() / "vm" / f"{kernel.release}-{key.hexdigest()[:16]}.cpio"
     if exists(path):
         os.utime(path)
@@ -112,7 +96,7 @@ def ensure(kernel: GuestKernel) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear(path.parent, kernel.release)
         temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_bytes(build(kernel, script, box))
+        temporary.write_bytes(build(kernel, script, ground))
         temporary.replace(path)
     return path
 
@@ -127,7 +111,7 @@ def _clear(folder: Path, release: str) -> None:
             pass  # somebody else clears, too
 
 
-def build(kernel: GuestKernel, script: bytes, box: Path) -> bytes:
+def build(kernel: GuestKernel, script: bytes, ground: Ground) -> bytes:
     """Build the archive itself."""
     archive = Archive()
     for folder in ("proc", "sys", "dev", "lower", "layer", "new"):
@@ -136,12 +120,14 @@ def build(kernel: GuestKernel, script: bytes, box: Path) -> bytes:
     archive.device("dev/null", 1, 3)
     archive.device("dev/kmsg", 1, 11)
     archive.file("init", script, 0o755)
-    archive.file("bin/busybox", box.read_bytes(), 0o755)
-    archive.file("python", interpreter().encode())
+    archive.file("bin/busybox", ground.busybox.read_bytes(), 0o755)
+    archive.file("python", ground.interpreter.encode())
     # Modules that are not installed appear in the guest where modprobe looks for them.
     place = f"/lib/modules/{kernel.release}"
-    line = "" if kernel.modules == Path(place) else f"{kernel.modules.resolve()} {place}\n"
+    is_there = kernel.modules == Path(place)
+    line = "" if is_there or ground.is_foreign else f"{kernel.modules.resolve()} {place}\n"
     archive.file("places", line.encode())
+    archive.file("shares", f"modules {place}\n".encode() if ground.is_foreign else b"")
     order = []
     for path in module_order(kernel.modules):
         name = path.name.partition(".")[0] + ".ko"
@@ -149,5 +135,8 @@ def build(kernel: GuestKernel, script: bytes, box: Path) -> bytes:
         order.append(name)
     archive.file("modules/order", "\n".join(order).encode())
     for name, source in AGENT.items():
-        archive.file(f"stapy/{name}", bytecode(source))
+        if ground.is_ours:
+            archive.file(f"stapy/{name}.pyc", bytecode(source))
+        else:  # a Python of another version compiles it, which takes its time
+            archive.file(f"stapy/{name}.py", source.read_bytes())
     return archive.finish()

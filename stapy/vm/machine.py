@@ -21,7 +21,7 @@ from stapy.paths import cache_dir
 from stapy.record import Record, new
 from stapy.vm import classify, frames, kernels
 from stapy.vm.errors import VmError
-from stapy.vm.initramfs import interpreter
+from stapy.vm.ground import ground_of, interpreter
 from stapy.vm.qemu import Processes, Shape
 
 EXITED = "exited"
@@ -36,6 +36,8 @@ SHARE = "/run/stapy/share"  # where the guest sees `Machine.share`
 _BLOCK = 1 << 16
 _OWN = "stapy-vm: "  # begins what the guest's first program says
 _LOGS_KEPT = 20
+_KEPT = ("COLUMNS", "LINES", "TERM", "TZ", "NO_COLOR", "SYSTEMTAP_COLORS")
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
 
 Sink = Callable[[bytes], object]
@@ -67,8 +69,10 @@ class Machine:
         extra: list[str] | None = None,
         command_line: str = "",
         sysroot: str | None = None,
+        wanted: str = "",
     ) -> None:
-        self.kernel = kernels.find(release or kernels.default_release(sysroot), sysroot)
+        release = release or kernels.default_release(sysroot, wanted)
+        self.kernel = kernels.find(release, sysroot, wanted)
         self.release = self.kernel.release
         self.shape = Shape(cpus, memory, extra or [], command_line)
         self.timeout = timeout
@@ -189,8 +193,8 @@ class Machine:
         deadline = started + seconds if seconds else float("inf")
         command = frames.Command(
             argv,
-            guest_environment() if env is None else env,
-            cwd or os.getcwd(),  # noqa: PTH109
+            self._environment() if env is None else env,
+            cwd or ("/" if self.kernel.is_foreign() else os.getcwd()),  # noqa: PTH109
             stdin is not None,
         )
         self._send(frames.EXEC, command.encode())
@@ -225,6 +229,18 @@ class Machine:
         result.stderr = b"".join(kept[frames.STDERR])
         result.dmesg = b"".join(kept[frames.DMESG]).decode("utf-8", "replace")
         return self._judge(processes, result)
+
+    def consumer_command(self) -> list[str]:
+        """Return the start of a command that runs ``stapy-run`` in this guest."""
+        return [ground_of(self.kernel).interpreter, "-m", "stapy.run"]
+
+    def _environment(self) -> dict[str, str]:
+        """Choose what commands find in their environment: of places of other files, nothing."""
+        env = guest_environment()
+        if not self.kernel.is_foreign():
+            return env
+        kept = {name: value for name, value in env.items() if name in _KEPT}
+        return {**kept, "PATH": _PATH, "HOME": "/root", "PYTHONPATH": "/run/stapy/lib"}
 
     def _judge(self, processes: Processes, result: VmResult) -> VmResult:
         """Decide what kind of end this was; keep the log of a bad one."""

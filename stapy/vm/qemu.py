@@ -8,6 +8,7 @@ then removes the temporary folder.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import shutil
 import signal
@@ -17,17 +18,19 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from stapy import arch
 from stapy.record import Record, new
 from stapy.vm import clock
 from stapy.vm.errors import VmError
+from stapy.vm.ground import ground_of
 from stapy.vm.initramfs import ensure
 from stapy.vm.kernels import GuestKernel
 
 PR_SET_PDEATHSIG = 1
 PANIC_SECONDS = 30.0  # for a panic to be told, on a loaded machine; one on a quiet one
 COMMAND_LINE = (
-    "console=ttyS0 quiet panic=-1 oops=panic cryptomgr.notests tsc=reliable no_timer_check "
-    "unknown_nmi_panic panic_print=96 rcupdate.rcu_cpu_stall_timeout=20 "
+    "quiet panic=-1 oops=panic cryptomgr.notests "
+    "panic_print=96 rcupdate.rcu_cpu_stall_timeout=20 "
     "mitigations=off audit=0 random.trust_cpu=on"
 )
 
@@ -46,11 +49,20 @@ class Shape(Record):
     command_line: str = ""  # appended to the kernel's
 
 
-def qemu_program() -> str:
-    """Find the emulator, or raise `VmError`."""
-    found = os.environ.get("STAPY_QEMU") or shutil.which("qemu-system-x86_64")
+def qemu_program(architecture: arch.Architecture | None = None) -> str:
+    """Find the emulator of an architecture, this machine's without one, or raise `VmError`.
+
+    ``STAPY_QEMU`` names another one for this machine's.
+    """
+    wanted = architecture or arch.host()
+    if wanted is None:
+        raise VmError(f"no emulator is known for {arch.host_name()}")
+    named = os.environ.get("STAPY_QEMU") if wanted is arch.host() else None
+    found = named or shutil.which(wanted.machine.program)
     if not found:
-        raise VmError("no qemu-system-x86_64", hint="apt-get install qemu-system-x86")
+        raise VmError(
+            f"no {wanted.machine.program}", hint=f"apt-get install {wanted.machine.package}"
+        )
     return found
 
 
@@ -82,23 +94,21 @@ def virtiofsd_command(program: str, listener: int, folder: str, cache: str) -> l
     return [program, f"--fd={listener}", "-f", "-o", options]
 
 
-def _is_accelerated() -> bool:
-    return os.environ.get("STAPY_VM_ACCEL") == "kvm"
+def _is_accelerated(architecture: arch.Architecture) -> bool:
+    return architecture is arch.host() and os.environ.get("STAPY_VM_ACCEL") == "kvm"
 
 
-def acceleration() -> list[str]:
+def acceleration(architecture: arch.Architecture) -> list[str]:
     """Choose how the CPU is made: emulated, unless ``STAPY_VM_ACCEL=kvm`` asks otherwise.
 
     Not by itself: there are hosts (virtual machines themselves) that offer
     /dev/kvm, under which a distribution's kernel then hangs at boot.
     """
-    if _is_accelerated():
+    if _is_accelerated(architecture):
         return ["-accel", "kvm", "-cpu", "host"]
     # With a thread per CPU, QEMU 7.2 jumps to address 0 now and then when one
     # CPU patches a function's entry that another one runs; bare kprobes suffice.
-    # Without erms the kernel clears and copies pages by words: the emulator needs a round of its
-    # loop for each byte otherwise, a third of the time that the start of a program takes.
-    return ["-accel", "tcg,thread=single", "-cpu", "max,-la57,-erms"]
+    return ["-accel", "tcg,thread=single", "-cpu", architecture.machine.processor]
 
 
 def _run_delay(task: Path) -> float:
@@ -113,24 +123,34 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def check() -> None:
+def check(architecture: arch.Architecture | None = None) -> None:
     """Raise `VmError` when one of the programs, or the right to run them, is missing."""
     if os.geteuid() != 0:
         raise VmError(
             "the machine's file servers can only be started by root",
             hint="run the same command with sudo",
         )
-    qemu_program()
+    qemu_program(architecture)
     virtiofsd_program()
+
+
+def _share(folder: Path, tag: str) -> list[str]:
+    """Write the words that show a file server's folder to the guest."""
+    return [
+        *("-chardev", f"socket,id={tag},path={folder}/{tag}.socket"),
+        *("-device", f"vhost-user-fs-pci,chardev={tag},tag={tag}"),
+    ]
 
 
 class Processes:
     """One boot: starts everything, owns the folder, the port and the monitor."""
 
     def __init__(self, kernel: GuestKernel, shape: Shape) -> None:
-        check()
-        qemu, server = qemu_program(), virtiofsd_program()
-        initramfs = ensure(kernel)
+        check(kernel.architecture)
+        qemu, server = qemu_program(kernel.architecture), virtiofsd_program()
+        self._kernel = kernel
+        self._ground = ground_of(kernel)
+        initramfs = ensure(kernel, self._ground)
         self.folder = Path(tempfile.mkdtemp(prefix="stapy-vm-"))
         self.console = self.folder / "console"
         self.share = self.folder / "share"
@@ -166,8 +186,10 @@ class Processes:
         self._sockets = [self.port, self.monitor]
         try:
             # The guest may believe what it has read of the root: exec is four times as fast.
-            self._serve(server, "root", "/", "always")
+            self._serve(server, "root", str(self._ground.root), "always")
             self._serve(server, "share", str(self.share), "auto")
+            if self._ground.is_foreign:
+                self._serve(server, "modules", str(kernel.modules.resolve()), "always")
             fds = (inner_port.fileno(), inner_monitor.fileno())
             self.qemu = self._spawn(self._command(qemu, kernel, shape, initramfs, *fds), fds)
         finally:
@@ -200,12 +222,17 @@ class Processes:
         self, qemu: str, kernel: GuestKernel, shape: Shape, initramfs: Path, port: int, monitor: int
     ) -> list[str]:
         folder = self.folder
-        more = [] if _is_accelerated() else [EMULATED, clock.parameter()]
-        line = " ".join(filter(None, (COMMAND_LINE, *more, shape.command_line)))
+        machine = kernel.architecture.machine
+        own = [f"console={machine.console}", *machine.options]
+        if not _is_accelerated(kernel.architecture):
+            own.append(EMULATED)
+            own += [clock.parameter()] if kernel.architecture is arch.X86_64 else []
+        line = " ".join(filter(None, (COMMAND_LINE, *own, shape.command_line)))
+        shares = ["root", "share", *(["modules"] if self._ground.is_foreign else [])]
         return [
             qemu,
-            *("-M", "pc,memory-backend=memory"),
-            *acceleration(),
+            *("-M", f"{machine.board},memory-backend=memory"),
+            *acceleration(kernel.architecture),
             *("-smp", str(shape.cpus)),
             *("-m", str(shape.memory)),
             *("-object", f"memory-backend-memfd,id=memory,size={shape.memory}M,share=on"),
@@ -214,10 +241,7 @@ class Processes:
             *("-chardev", f"file,id=console,path={self.console}", "-serial", "chardev:console"),
             *("-chardev", f"socket,id=monitor,fd={monitor}"),
             *("-mon", "chardev=monitor,mode=readline"),
-            *("-chardev", f"socket,id=root,path={folder}/root.socket"),
-            *("-device", "vhost-user-fs-pci,chardev=root,tag=root"),
-            *("-chardev", f"socket,id=share,path={folder}/share.socket"),
-            *("-device", "vhost-user-fs-pci,chardev=share,tag=share"),
+            *itertools.chain.from_iterable(_share(folder, name) for name in shares),
             *("-device", "virtio-serial-pci,max_ports=2"),
             *("-chardev", f"socket,id=port,fd={port}"),
             *("-device", "virtserialport,chardev=port,name=stapy,nr=1"),
@@ -241,6 +265,8 @@ class Processes:
 
     def interrupt(self) -> None:
         """Send an NMI, at which the guest panics and prints what each CPU was doing."""
+        if not self._kernel.architecture.machine.takes_nmi:
+            return
         try:
             self.nmi()
             self.qemu.wait(PANIC_SECONDS)

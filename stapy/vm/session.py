@@ -24,7 +24,6 @@ from stapy.vm.machine import (
     TIMEOUT,
     Machine,
     VmResult,
-    consumer_command,
 )
 from stapy.vm.mirror import Mirror
 
@@ -32,9 +31,13 @@ AGENT = 1  # the process of `stapy.vm.agent`
 GRACE = 60.0  # seconds that a run with -T may take beyond it
 
 
-def prepare(release: str | None, sysroot: str | None = None) -> Machine:
-    """Start a machine that boots while the caller makes the module; the caller must close it."""
-    machine = Machine(release, cpus=min(2, os.cpu_count() or 1), sysroot=sysroot)
+def prepare(release: str | None, sysroot: str | None = None, wanted: str = "") -> Machine:
+    """Start a machine that boots while the caller makes the module; the caller must close it.
+
+    ``wanted`` is an architecture in SystemTap's spelling, this machine's without it.
+    """
+    cpus = min(2, os.cpu_count() or 1)
+    machine = Machine(release, cpus=cpus, sysroot=sysroot, wanted=wanted)
     try:
         machine.start()
     except BaseException:
@@ -66,7 +69,7 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         kind = _input(ModuleFile(module_path), options)
         with keys_of(0) if kind == KEYS else nullcontext():
             result = machine.run(
-                [*consumer_command(), *words.words()],
+                [*machine.consumer_command(), *words.words()],
                 stdin=0 if (options.command or kind) and _is_readable(0) else None,
                 stdout=_writer(1),
                 stderr=_writer(2),

@@ -30,8 +30,9 @@ from stapy.kernel.release import release_order
 from stapy.record import Record, new
 from stapy.run.options import RunOptions
 from stapy.vm import kernels
-from stapy.vm.initramfs import busybox, bytecode, interpreter
-from stapy.vm.machine import EXITED, SHARE, Machine, VmResult, consumer_command
+from stapy.vm.ground import busybox, interpreter
+from stapy.vm.initramfs import bytecode
+from stapy.vm.machine import EXITED, SHARE, Machine, VmResult
 from tests.vm import forks, watch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -318,7 +319,7 @@ def run_built(
     if watched:
         watch.begin(guest, _watcher(guest.release))
     result: VmResult = guest.run(
-        [*before, *consumer_command(), *options.words()],
+        [*before, *guest.consumer_command(), *options.words()],
         timeout=timeout * patience(guest),
         cwd="/tmp",
     )

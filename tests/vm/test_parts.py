@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stapy.kernel.config import Config
 from stapy.kernel.release import release_order
 from stapy.run.options import RunOptions
-from stapy.vm import agent, classify, frames, initramfs, kernels, qemu, session
+from stapy.vm import agent, classify, frames, ground, initramfs, kernels, qemu, session
 from stapy.vm.cpio import Archive
 from stapy.vm.errors import VmError
 from stapy.vm.frames import Command, Decoder, pack
@@ -64,7 +64,7 @@ def test_archive_is_read_by_busybox(tmp_path: Path) -> None:
     archive.link("deep/link", "er/file")
     archive.folder("empty")
     try:
-        busybox = initramfs.busybox()
+        busybox = ground.busybox()
     except VmError as error:
         pytest.skip(str(error))
     subprocess.run(
@@ -297,7 +297,7 @@ def test_an_initramfs_that_another_stapy_may_boot_is_kept(
 ) -> None:
     monkeypatch.setattr(initramfs, "cache_dir", lambda: tmp_path)
     monkeypatch.setattr(initramfs, "build", lambda *_: b"made")
-    monkeypatch.setattr(initramfs, "busybox", lambda: Path("/bin/true"))
+    own = ground.Ground(Path("/"), Path("/bin/true"), "/usr/bin/python3")
     (tmp_path / "modules").mkdir()
     for name in ("modules/modules.dep", "image"):
         (tmp_path / name).write_bytes(b"")
@@ -307,9 +307,9 @@ def test_an_initramfs_that_another_stapy_may_boot_is_kept(
         path = tmp_path / "vm" / f"{name}.cpio"
         path.write_bytes(b"")
         os.utime(path, (time.time() - age,) * 2)
-    mine = initramfs.ensure(kernel)
+    mine = initramfs.ensure(kernel, own)
     assert mine.read_bytes() == b"made"
     names = {path.name for path in mine.parent.iterdir()}
     assert names == {mine.name, "6.1.0-young.cpio", "6.12.0-old.cpio"}
     os.utime(mine, (0, 0))
-    assert initramfs.ensure(kernel) == mine and mine.stat().st_mtime > 0  # it is in use
+    assert initramfs.ensure(kernel, own) == mine and mine.stat().st_mtime > 0  # it is in use

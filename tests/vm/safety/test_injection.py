@@ -11,7 +11,7 @@ import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel
-from stapy.vm.initramfs import interpreter
+from stapy.vm.ground import interpreter
 from stapy.vm.machine import Machine
 from tests.vm.safety.support import LONG, figures, make, shell
 
