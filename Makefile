@@ -25,7 +25,7 @@ endef
 export EXAMPLE
 LOAD = /bin/sh -c 'while sleep 0.2; do date; done'
 
-.PHONY: docs man run test check dev setup lint features unit vm docker-test wall oracle torture debug-kernel bench
+.PHONY: docs man run test check dev setup lint features unit vm docker-test arm64 wall oracle torture debug-kernel bench
 .PHONY: bytecode stapy-run clean
 
 # Three seconds of system calls in a throw-away virtual machine.
@@ -98,6 +98,11 @@ vm: setup bytecode
 # it fetches some 500 MB the first time (.ci/docker).
 docker-test: setup bytecode
 	@.ci/docker
+
+# Modules for arm64 in an emulated guest of it; not a part of make test, for it fetches some 150 MB the
+# first time (.ci/arm64).
+arm64: setup bytecode
+	@.ci/arm64
 
 # Every probe family on every kernel line that can be had; writes docs/wall.md. Hours on a busy machine.
 # KERNELS="RELEASE …" tries those only. Other suites' compilers: in a container, if a daemon answers.

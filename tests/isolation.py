@@ -134,17 +134,18 @@ def isolate(cache: Path) -> Scratch:
     scratch = Scratch(environment)
     own = cache / "home" / ".cache" / "stapy"
     own.mkdir(parents=True, exist_ok=True)
-    if environment.get("STAPY_TEST_KERNELS"):
-        _share_kernels(own / "kernels")
+    if environment.get("STAPY_TEST_KERNELS") or environment.get("STAPY_TEST_ARM64"):
+        for name in ("kernels", "userland"):
+            _share(own / name)
     os.environ.clear()
     os.environ.update(environment)
     return scratch
 
 
-def _share_kernels(link: Path) -> None:
-    """Link kernels that ``stapy kernel`` unpacked into the user's cache: tests name them."""
+def _share(link: Path) -> None:
+    """Link what ``stapy kernel`` unpacked into the user's cache: tests name those kernels."""
     base = os.environ.get("XDG_CACHE_HOME")
-    unpacked = (Path(base) if base else home_of(os.environ) / ".cache") / "stapy" / "kernels"
+    unpacked = (Path(base) if base else home_of(os.environ) / ".cache") / "stapy" / link.name
     if unpacked.is_dir() and not link.exists():
         link.unlink(missing_ok=True)
         with contextlib.suppress(FileExistsError):  # another worker was faster

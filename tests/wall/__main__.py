@@ -1,7 +1,8 @@
 """Try kernels and write ``docs/wall.md``: ``python -m tests.wall [KERNEL…]``, all lines by itself.
 
 A kernel is a release that is installed or was fetched by ``stapy kernel fetch``, or
-``SUITES:LINE`` as ``stapy kernel fetch -s SUITES LINE`` takes them. What earlier
+``SUITES:LINE`` as ``stapy kernel fetch -s SUITES LINE`` takes them, or ``SUITES:LINE@ARCH``
+with its ``-a ARCH``. What earlier
 runs found is kept in stapy's cache, a file for each kernel, so that the page can be written from
 all of them.
 """
@@ -29,6 +30,7 @@ LINES = (
     "bullseye,bullseye-security:5.10-cloud",
     *(":6.1-cloud", ":6.1-amd64", ":6.1-rt"),
     *(":6.12-cloud", ":6.12-amd64", ":6.12-rt"),
+    *(":6.1-cloud@arm64", ":6.12-cloud@arm64"),
     f"{_TRIXIE}:6.12-cloud",
     f"{_TRIXIE}:7-cloud",
     "sid:7-cloud",
@@ -40,16 +42,21 @@ def fetch(wanted: str) -> tuple[str, str]:
     if ":" not in wanted:
         return wanted, ""
     suites, _, line = wanted.partition(":")
+    line, _, architecture = line.partition("@")
     here = [release for release in kernels.installed() if _is_of(release, line)]
-    if not suites and here:
+    if not suites and not architecture and here:
         return here[-1], ""
     words = stapy_command("kernel", "fetch", line)
     # What is fetched is run in virtual machines only, and some suites are at their end.
+    words += ["-a", architecture] if architecture else []
     words += ["-s", suites, "--old-lists"] if suites else []
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["it said nothing"]
-        return f"{line} of {suites or 'this suite'}", f"it could not be fetched: {said[-1]}"
+        return (
+            f"{wanted[len(suites) + 1 :]} of {suites or 'this suite'}",
+            f"it could not be fetched: {said[-1]}",
+        )
     return done.stdout.split()[-1], ""
 
 

@@ -37,19 +37,22 @@ def write(rows: list[Row]) -> str:
 
 
 def _kernels(rows: list[Row]) -> list[str]:
-    lines = ["## Kernels", "", "| | kernel | compiler | modules made in | tried | stapy | ok |"]
-    lines.append("|---|---|---|---|---|---|---|")
+    lines = [
+        "## Kernels",
+        "",
+        "| | kernel | for | compiler | modules made in | tried | stapy | ok |",
+    ]
+    lines.append("|---|---|---|---|---|---|---|---|")
     number = 0
     for row in rows:
+        kernel = f"{row.release} | {row.architecture} | {row.compiler}"
         if row.why:
-            lines.append(
-                f"| | {row.release} | {row.compiler} | not tried: {row.why} | {row.date} | | |"
-            )
+            lines.append(f"| | {kernel} | not tried: {row.why} | {row.date} | | |")
             continue
         number += 1
         good = sum(state == OK for state, _ in row.cells.values())
         lines.append(
-            f"| {number} | {row.release} | {row.compiler} | {row.place} | {row.date} "
+            f"| {number} | {kernel} | {row.place} | {row.date} "
             f"| {row.stapy} | {good} of {len(row.cells)} |"
         )
     return lines

@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from stapy.arch import architecture, host_name
+from stapy.build.cross import CrossTools
 from stapy.build.daemon import ContainerError, Docker
 from stapy.build.driver import RuntimeObjects, open_kit
 from stapy.build.images import choose, open_container
@@ -38,7 +40,7 @@ class Row(Record):
 
     A state is `OK`, `MADE` (compiled, but nothing could be booted) or what stands in the way: the
     code of the message, or "wrong" for a module that loads and does not print what it must.
-    ``why`` says why a kernel was not tried.
+    ``why`` says why a kernel was not tried, ``architecture`` what it is for.
     """
 
     release: str
@@ -48,6 +50,7 @@ class Row(Record):
     stapy: str = ""
     why: str = ""
     cells: dict[str, list[str]] = new(dict)
+    architecture: str = "x86_64"
 
 
 def families() -> list[tuple[str, Case]]:
@@ -76,6 +79,7 @@ def try_kernel(release: str) -> Row:
     """Build every family for a kernel and run what was built."""
     kernel = find_kernel(release, Diagnostics(SourceMap()))
     row = Row(release, kernel.compiler, date=time.strftime("%Y-%m-%d"), stapy=commit())
+    row.architecture = kernel.arch
     row.place, row.why = _place(kernel)
     if row.why:
         return row
@@ -97,6 +101,11 @@ def try_kernel(release: str) -> Row:
 
 def _place(kernel: Kernel) -> tuple[str, str]:
     """Choose where modules for a kernel are compiled: (place, "") or ("", why not at all)."""
+    if kernel.arch != host_name():
+        machine = architecture(kernel.arch)
+        compiler = f"{machine.cross if machine else ''}{kernel.compiler}"
+        why = f"it is built with {kernel.compiler}, and there is no {compiler} here"
+        return (_HERE, "") if shutil.which(compiler) else ("", why)
     if kernel.compiler and shutil.which(kernel.compiler):
         return _HERE, ""
     what = f"it is built with {kernel.compiler or 'an unknown compiler'}, which is not here"
@@ -116,7 +125,8 @@ def _units(kernel: Kernel, place: str) -> list[str]:
     info = Debuginfo(kernel, cache, Diagnostics(SourceMap()))
     with tempfile.TemporaryDirectory(prefix="stapy-wall-") as name:
         folder = Path(name)
-        tools = HERE
+        machine = architecture(kernel.arch)
+        tools = CrossTools(machine) if machine and kernel.arch != host_name() else HERE
         try:
             if place != _HERE:
                 tools = open_container(choose("auto", kernel), kernel, runtime, folder)
@@ -130,8 +140,7 @@ def _units(kernel: Kernel, place: str) -> list[str]:
         except ContainerError as error:
             return ["no kit", str(error)]
         finally:
-            if tools is not HERE:
-                tools.close()
+            tools.close()
     if not objects.broken:
         return [OK, ""]
     return [

@@ -21,18 +21,20 @@ def test_what_is_written() -> None:
     good = Row("6.12-x", "gcc-12", "this machine", "2026-01-02", "abc1234")
     good.cells = {name: [OK, ""] for name in [UNITS, *NAMES]}
     bad = Row("6.9-x", "gcc-11", "image", "2026-01-01", "abc1234")
+    bad.architecture = "arm64"
     bad.cells = {**good.cells, "timer": ["E0405", "a | b"], "perf": ["E0405", "a | b"]}
     page = write([good, bad, Row("7.0-x", "gcc-99", date="2026-01-03", why="no compiler")])
     lines = page.splitlines()
     number = len(good.cells)
     assert (
-        f"| 2 | 6.12-x | gcc-12 | this machine | 2026-01-02 | abc1234 | {number} of {number} |"
-        in lines
+        "| 2 | 6.12-x | x86_64 | gcc-12 | this machine | 2026-01-02 | abc1234 "
+        f"| {number} of {number} |" in lines
     )
     assert (
-        f"| 1 | 6.9-x | gcc-11 | image | 2026-01-01 | abc1234 | {number - 2} of {number} |" in lines
+        f"| 1 | 6.9-x | arm64 | gcc-11 | image | 2026-01-01 | abc1234 | {number - 2} of {number} |"
+        in lines
     )
-    assert "| | 7.0-x | gcc-99 | not tried: no compiler | 2026-01-03 | | |" in lines
+    assert "| | 7.0-x | x86_64 | gcc-99 | not tried: no compiler | 2026-01-03 | | |" in lines
     assert "| timer | E0405 | ok |" in lines
     assert "- 1, 6.9-x: timer, perf: E0405: a ' b" in lines
 
