@@ -58,10 +58,10 @@ def qemu_program(architecture: arch.Architecture | None = None) -> str:
     if wanted is None:
         raise VmError(f"no emulator is known for {arch.host_name()}")
     named = os.environ.get("STAPY_QEMU") if wanted is arch.host() else None
-    found = named or shutil.which(wanted.machine.program)
+    found = named or shutil.which(wanted.emulator.program)
     if not found:
         raise VmError(
-            f"no {wanted.machine.program}", hint=f"apt-get install {wanted.machine.package}"
+            f"no {wanted.emulator.program}", hint=f"apt-get install {wanted.emulator.package}"
         )
     return found
 
@@ -108,7 +108,7 @@ def acceleration(architecture: arch.Architecture) -> list[str]:
         return ["-accel", "kvm", "-cpu", "host"]
     # With a thread per CPU, QEMU 7.2 jumps to address 0 now and then when one
     # CPU patches a function's entry that another one runs; bare kprobes suffice.
-    return ["-accel", "tcg,thread=single", "-cpu", architecture.machine.processor]
+    return ["-accel", "tcg,thread=single", "-cpu", architecture.emulator.processor]
 
 
 def _run_delay(task: Path) -> float:
@@ -222,7 +222,7 @@ class Processes:
         self, qemu: str, kernel: GuestKernel, shape: Shape, initramfs: Path, port: int, monitor: int
     ) -> list[str]:
         folder = self.folder
-        machine = kernel.architecture.machine
+        machine = kernel.architecture.emulator
         own = [f"console={machine.console}", *machine.options]
         if not _is_accelerated(kernel.architecture):
             own.append(EMULATED)
@@ -265,7 +265,7 @@ class Processes:
 
     def interrupt(self) -> None:
         """Send an NMI, at which the guest panics and prints what each CPU was doing."""
-        if not self._kernel.architecture.machine.takes_nmi:
+        if not self._kernel.architecture.emulator.takes_nmi:
             return
         try:
             self.nmi()
