@@ -35,7 +35,9 @@ static const char *reason(int error)
 	if (error == -ENOSPC)
 		return ": no debug register is free";
 	if (error == -ENOENT)
-		return ": the kernel has no such symbol";
+		return IS_ENABLED(CONFIG_KALLSYMS_ALL) ?
+			       ": the kernel has no such symbol" :
+			       ": the kernel has no such symbol: without CONFIG_KALLSYMS_ALL it knows functions only";
 	if (error == -EINVAL)
 		return ": the kernel allows no breakpoint there, where exceptions or probes are handled";
 	return "";

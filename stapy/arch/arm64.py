@@ -39,7 +39,7 @@ ARM64 = Architecture(
     # They read instructions, frames and registers of programs, which are told for x86-64 only.
     refused=("uprobe", "usdt", "bpf"),
     reads_dwarf=False,
-    emulator=Emulator(
+    machine=Emulator(
         program="qemu-system-aarch64",
         package="qemu-system-arm",
         board="virt,gic-version=3",

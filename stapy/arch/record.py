@@ -84,7 +84,7 @@ class Architecture(Record):
     watchpoints: int
     refused: tuple[str, ...]
     reads_dwarf: bool
-    emulator: Emulator
+    machine: Emulator
 
     @property
     def result(self) -> str:

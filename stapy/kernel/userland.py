@@ -24,7 +24,7 @@ _WANTED = (
     *("base-files", "base-passwd", "bash", "busybox-static", "coreutils", "dash", "findutils"),
     *("grep", "kmod", "libpython3-stdlib", "python3-minimal", "sed"),
 )
-_MERGED = ("bin", "lib", "sbin")  # folders that newer packages expect below usr
+_MERGED = ("bin", "lib", "sbin")  # folders whose place is below usr in what is installed today
 _FOLDERS = ("dev", "proc", "root", "run", "sys", "tmp", "var/tmp")
 _PYTHON = re.compile(r"python3\.(\d+)")
 
@@ -44,10 +44,8 @@ def fetch(packages: Packages, wanted: list[Package], tell: Callable[[str], None]
     root = root_of(packages.architecture)
     fresh = root.with_name(f"{root.name}.{os.getpid()}")
     try:
-        for name in (*_FOLDERS, *(f"usr/{name}" for name in _MERGED)):
+        for name in _FOLDERS:
             (fresh / name).mkdir(parents=True)
-        for name in _MERGED:
-            (fresh / name).symlink_to(f"usr/{name}")
         tell(f"{len(wanted)} packages with the programs of guests")
         packages.unpack(wanted, fresh)
         finish(fresh)
@@ -59,8 +57,19 @@ def fetch(packages: Packages, wanted: list[Package], tell: Callable[[str], None]
 def finish(root: Path) -> None:
     """Make what the packages' own scripts would: users, groups, and Python's library compiled.
 
-    An emulated processor would compile it anew each time, for minutes.
+    Packages of Debian 12 have `/bin` and `/usr/bin` apart, which an installed system has not: a
+    script that names `/usr/bin/true` means what is in either.  An emulated processor would
+    compile the library anew each time, for minutes.
     """
+    for name in _MERGED:
+        old, new = root / name, root / "usr" / name
+        if is_dir(old) and not old.is_symlink():
+            shutil.copytree(old, new, symlinks=True, dirs_exist_ok=True)
+            shutil.rmtree(old)
+        if not old.is_symlink():
+            new.mkdir(parents=True, exist_ok=True)
+            old.symlink_to(f"usr/{name}")
+    (root / "etc").mkdir(exist_ok=True)
     (root / "etc/hostname").write_text("stapy-vm\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost stapy-vm\n")
     for name in ("passwd", "group"):

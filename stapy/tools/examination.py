@@ -215,12 +215,12 @@ def packages() -> Finding:
 
 def machine() -> Finding:
     """Tell whether ``--vm`` works."""
-    from stapy.vm import ground, kernels, qemu
+    from stapy.vm import kernels, qemu, tree
     from stapy.vm.errors import VmError
 
     try:
         qemu.check()
-        ground.busybox()
+        tree.busybox()
         kernel = kernels.find(kernels.default_release())
     except VmError as error:
         return Finding("qemu", LIMITED, f"no --vm: {error}", error.hint)

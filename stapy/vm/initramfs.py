@@ -22,8 +22,8 @@ from pathlib import Path
 from stapy.paths import cache_dir, exists
 from stapy.vm.cpio import Archive
 from stapy.vm.errors import VmError
-from stapy.vm.ground import Ground
 from stapy.vm.kernels import GuestKernel
+from stapy.vm.tree import GuestTree
 
 NEEDED = ("virtio_pci", "virtiofs", "virtio_console", "overlay")
 _UNUSED = 24 * 3600.0  # seconds until an archive that no machine was started with is removed
@@ -81,14 +81,14 @@ def bytecode(source: Path) -> bytes:
     return importlib.util.MAGIC_NUMBER + struct.pack("<III", 1, 0, 0) + marshal.dumps(code)
 
 
-def ensure(kernel: GuestKernel, ground: Ground) -> Path:
+def ensure(kernel: GuestKernel, tree: GuestTree) -> Path:
     """Return the path of the cached initramfs for a kernel; make it when it is not there."""
     script = (PACKAGE / "init.sh").read_bytes()
     key = hashlib.sha256(script)
-    for part in (kernel.modules / "modules.dep", kernel.image, ground.busybox, *AGENT.values()):
+    for part in (kernel.modules / "modules.dep", kernel.image, tree.busybox, *AGENT.values()):
         info = part.stat()
         key.update(f"{part} {info.st_size} {info.st_mtime_ns}\n".encode())
-    key.update(f"{ground.interpreter} {sys.version} {kernel.modules}".encode())
+    key.update(f"{tree.interpreter} {sys.version} {kernel.modules}".encode())
     path = cache_dir() / "vm" / f"{kernel.release}-{key.hexdigest()[:16]}.cpio"
     if exists(path):
         os.utime(path)
@@ -96,7 +96,7 @@ def ensure(kernel: GuestKernel, ground: Ground) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear(path.parent, kernel.release)
         temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_bytes(build(kernel, script, ground))
+        temporary.write_bytes(build(kernel, script, tree))
         temporary.replace(path)
     return path
 
@@ -111,7 +111,7 @@ def _clear(folder: Path, release: str) -> None:
             pass  # somebody else clears, too
 
 
-def build(kernel: GuestKernel, script: bytes, ground: Ground) -> bytes:
+def build(kernel: GuestKernel, script: bytes, tree: GuestTree) -> bytes:
     """Build the archive itself."""
     archive = Archive()
     for folder in ("proc", "sys", "dev", "lower", "layer", "new"):
@@ -120,14 +120,14 @@ def build(kernel: GuestKernel, script: bytes, ground: Ground) -> bytes:
     archive.device("dev/null", 1, 3)
     archive.device("dev/kmsg", 1, 11)
     archive.file("init", script, 0o755)
-    archive.file("bin/busybox", ground.busybox.read_bytes(), 0o755)
-    archive.file("python", ground.interpreter.encode())
+    archive.file("bin/busybox", tree.busybox.read_bytes(), 0o755)
+    archive.file("python", tree.interpreter.encode())
     # Modules that are not installed appear in the guest where modprobe looks for them.
     place = f"/lib/modules/{kernel.release}"
     is_there = kernel.modules == Path(place)
-    line = "" if is_there or ground.is_foreign else f"{kernel.modules.resolve()} {place}\n"
+    line = "" if is_there or tree.is_foreign else f"{kernel.modules.resolve()} {place}\n"
     archive.file("places", line.encode())
-    archive.file("shares", f"modules {place}\n".encode() if ground.is_foreign else b"")
+    archive.file("shares", f"modules {place}\n".encode() if tree.is_foreign else b"")
     order = []
     for path in module_order(kernel.modules):
         name = path.name.partition(".")[0] + ".ko"
@@ -135,7 +135,7 @@ def build(kernel: GuestKernel, script: bytes, ground: Ground) -> bytes:
         order.append(name)
     archive.file("modules/order", "\n".join(order).encode())
     for name, source in AGENT.items():
-        if ground.is_ours:
+        if tree.is_ours:
             archive.file(f"stapy/{name}.pyc", bytecode(source))
         else:  # a Python of another version compiles it, which takes its time
             archive.file(f"stapy/{name}.py", source.read_bytes())

@@ -21,8 +21,8 @@ from stapy.paths import cache_dir
 from stapy.record import Record, new
 from stapy.vm import classify, frames, kernels
 from stapy.vm.errors import VmError
-from stapy.vm.ground import ground_of, interpreter
 from stapy.vm.qemu import Processes, Shape
+from stapy.vm.tree import interpreter, tree_of
 
 EXITED = "exited"
 PANIC = "panic"
@@ -232,7 +232,7 @@ class Machine:
 
     def consumer_command(self) -> list[str]:
         """Return the start of a command that runs ``stapy-run`` in this guest."""
-        return [ground_of(self.kernel).interpreter, "-m", "stapy.run"]
+        return [tree_of(self.kernel).interpreter, "-m", "stapy.run"]
 
     def _environment(self) -> dict[str, str]:
         """Choose what commands find in their environment: of places of other files, nothing."""

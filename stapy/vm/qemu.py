@@ -22,9 +22,9 @@ from stapy import arch
 from stapy.record import Record, new
 from stapy.vm import clock
 from stapy.vm.errors import VmError
-from stapy.vm.ground import ground_of
 from stapy.vm.initramfs import ensure
 from stapy.vm.kernels import GuestKernel
+from stapy.vm.tree import tree_of
 
 PR_SET_PDEATHSIG = 1
 PANIC_SECONDS = 30.0  # for a panic to be told, on a loaded machine; one on a quiet one
@@ -58,10 +58,10 @@ def qemu_program(architecture: arch.Architecture | None = None) -> str:
     if wanted is None:
         raise VmError(f"no emulator is known for {arch.host_name()}")
     named = os.environ.get("STAPY_QEMU") if wanted is arch.host() else None
-    found = named or shutil.which(wanted.emulator.program)
+    found = named or shutil.which(wanted.machine.program)
     if not found:
         raise VmError(
-            f"no {wanted.emulator.program}", hint=f"apt-get install {wanted.emulator.package}"
+            f"no {wanted.machine.program}", hint=f"apt-get install {wanted.machine.package}"
         )
     return found
 
@@ -108,7 +108,7 @@ def acceleration(architecture: arch.Architecture) -> list[str]:
         return ["-accel", "kvm", "-cpu", "host"]
     # With a thread per CPU, QEMU 7.2 jumps to address 0 now and then when one
     # CPU patches a function's entry that another one runs; bare kprobes suffice.
-    return ["-accel", "tcg,thread=single", "-cpu", architecture.emulator.processor]
+    return ["-accel", "tcg,thread=single", "-cpu", architecture.machine.processor]
 
 
 def _run_delay(task: Path) -> float:
@@ -149,8 +149,8 @@ class Processes:
         check(kernel.architecture)
         qemu, server = qemu_program(kernel.architecture), virtiofsd_program()
         self._kernel = kernel
-        self._ground = ground_of(kernel)
-        initramfs = ensure(kernel, self._ground)
+        self._tree = tree_of(kernel)
+        initramfs = ensure(kernel, self._tree)
         self.folder = Path(tempfile.mkdtemp(prefix="stapy-vm-"))
         self.console = self.folder / "console"
         self.share = self.folder / "share"
@@ -186,9 +186,9 @@ class Processes:
         self._sockets = [self.port, self.monitor]
         try:
             # The guest may believe what it has read of the root: exec is four times as fast.
-            self._serve(server, "root", str(self._ground.root), "always")
+            self._serve(server, "root", str(self._tree.root), "always")
             self._serve(server, "share", str(self.share), "auto")
-            if self._ground.is_foreign:
+            if self._tree.is_foreign:
                 self._serve(server, "modules", str(kernel.modules.resolve()), "always")
             fds = (inner_port.fileno(), inner_monitor.fileno())
             self.qemu = self._spawn(self._command(qemu, kernel, shape, initramfs, *fds), fds)
@@ -222,13 +222,13 @@ class Processes:
         self, qemu: str, kernel: GuestKernel, shape: Shape, initramfs: Path, port: int, monitor: int
     ) -> list[str]:
         folder = self.folder
-        machine = kernel.architecture.emulator
+        machine = kernel.architecture.machine
         own = [f"console={machine.console}", *machine.options]
         if not _is_accelerated(kernel.architecture):
             own.append(EMULATED)
             own += [clock.parameter()] if kernel.architecture is arch.X86_64 else []
         line = " ".join(filter(None, (COMMAND_LINE, *own, shape.command_line)))
-        shares = ["root", "share", *(["modules"] if self._ground.is_foreign else [])]
+        shares = ["root", "share", *(["modules"] if self._tree.is_foreign else [])]
         return [
             qemu,
             *("-M", f"{machine.board},memory-backend=memory"),
@@ -265,7 +265,7 @@ class Processes:
 
     def interrupt(self) -> None:
         """Send an NMI, at which the guest panics and prints what each CPU was doing."""
-        if not self._kernel.architecture.emulator.takes_nmi:
+        if not self._kernel.architecture.machine.takes_nmi:
             return
         try:
             self.nmi()

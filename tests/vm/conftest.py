@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stapy.vm import ground, kernels, qemu
+from stapy.vm import kernels, qemu, tree
 from stapy.vm.errors import VmError
 from stapy.vm.machine import Machine
 from tests import debugpackage
@@ -19,7 +19,7 @@ def missing() -> str:
     try:
         qemu.qemu_program()
         qemu.virtiofsd_program()
-        ground.busybox()
+        tree.busybox()
     except VmError as error:
         return f"{error} ({error.hint})"
     return "" if releases() else "no kernel in /boot has headers"

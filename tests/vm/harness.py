@@ -30,9 +30,9 @@ from stapy.kernel.release import release_order
 from stapy.record import Record, new
 from stapy.run.options import RunOptions
 from stapy.vm import kernels
-from stapy.vm.ground import busybox, interpreter
 from stapy.vm.initramfs import bytecode
 from stapy.vm.machine import EXITED, SHARE, Machine, VmResult
+from stapy.vm.tree import busybox, interpreter
 from tests.vm import forks, watch
 
 ROOT = Path(__file__).resolve().parents[2]

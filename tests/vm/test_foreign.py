@@ -11,9 +11,10 @@ import pytest
 from stapy import arch
 from stapy.kernel import userland
 from stapy.kernel.config import Config
-from stapy.vm import ground, initramfs, kernels, machine, qemu
+from stapy.vm import initramfs, kernels, machine, qemu
 from stapy.vm.errors import VmError
 from stapy.vm.kernels import GuestKernel
+from stapy.vm.tree import GuestTree, tree_of
 
 ARM = "6.1.0-9-cloud-arm64"
 AMD = "6.1.0-8-cloud-amd64"
@@ -85,7 +86,7 @@ def test_how_to_get_what_is_missing(
 
 def test_no_programs_for_the_guest(tree: Path) -> None:
     with pytest.raises(VmError, match="no programs of arm64") as error:
-        ground.ground_of(kernels.find(ARM, str(tree)))
+        tree_of(kernels.find(ARM, str(tree)))
     assert error.value.hint == f"stapy kernel fetch -a arm64 {ARM}"
 
 
@@ -95,7 +96,7 @@ def test_what_the_guest_starts_with(tree: Path, is_ours: bool) -> None:
     minor = sys.version_info.minor if is_ours else sys.version_info.minor + 1
     root = programs(tree.parent, f"python3.{minor}")
     kernel = kernels.find(ARM, str(tree))
-    found = ground.ground_of(kernel)
+    found = tree_of(kernel)
     assert found.root == root and found.interpreter == f"/usr/bin/python3.{minor}"
     assert found.is_ours is is_ours and found.is_foreign
     archive = initramfs.build(kernel, b"script", found)
@@ -110,7 +111,7 @@ def command(kernel: GuestKernel, monkeypatch: pytest.MonkeyPatch, is_foreign: bo
     monkeypatch.delenv("STAPY_VM_ACCEL", raising=False)
     processes = qemu.Processes.__new__(qemu.Processes)
     processes.folder, processes.console = Path("/f"), Path("/f/console")
-    processes._ground = ground.Ground(Path("/"), Path("/b"), "/p", is_foreign=is_foreign)
+    processes._tree = GuestTree(Path("/"), Path("/b"), "/p", is_foreign=is_foreign)
     return " ".join(
         processes._command("QEMU", kernel, qemu.Shape(), Path("/initramfs"), port=3, monitor=4)
     )
@@ -158,3 +159,27 @@ def test_the_newest_python_of_a_tree(tmp_path: Path) -> None:
     programs(tmp_path, "python3.9")
     (tmp_path / "userland/arm64/usr/bin/python3.13").touch()
     assert userland.python_minor(tmp_path / "userland/arm64") == 13
+
+
+def test_a_tree_as_if_installed(tmp_path: Path) -> None:
+    """Folders of old packages are where those of new ones are; nothing is lost on the way."""
+    for name in ("bin/sh", "usr/bin/env", "lib/arch/libc.so.6", "usr/lib/arch/libz.so.1"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "lib/ld.so").symlink_to("arch/libc.so.6")
+    master = tmp_path / "usr/share/base-passwd/passwd.master"
+    master.parent.mkdir(parents=True)
+    master.write_text("root::0:0:root:/root:/bin/sh\n")
+    for _ in range(2):  # packages of later releases are merged already
+        userland.finish(tmp_path)
+        assert [(tmp_path / name).readlink() for name in ("bin", "lib", "sbin")] == [
+            Path("usr/bin"), Path("usr/lib"), Path("usr/sbin"),
+        ]  # fmt: skip
+        assert (tmp_path / "usr/bin/sh").read_text() == "bin/sh"
+        assert (tmp_path / "bin/env").read_text() == "usr/bin/env"
+        assert {path.name for path in (tmp_path / "lib/arch").iterdir()} == {
+            "libc.so.6",
+            "libz.so.1",
+        }
+        assert (tmp_path / "usr/lib/ld.so").read_text() == "lib/arch/libc.so.6"
+        assert (tmp_path / "etc/passwd").read_text() == master.read_text()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stapy.kernel.config import Config
 from stapy.kernel.release import release_order
 from stapy.run.options import RunOptions
-from stapy.vm import agent, classify, frames, ground, initramfs, kernels, qemu, session
+from stapy.vm import agent, classify, frames, initramfs, kernels, qemu, session, tree
 from stapy.vm.cpio import Archive
 from stapy.vm.errors import VmError
 from stapy.vm.frames import Command, Decoder, pack
@@ -64,7 +64,7 @@ def test_archive_is_read_by_busybox(tmp_path: Path) -> None:
     archive.link("deep/link", "er/file")
     archive.folder("empty")
     try:
-        busybox = ground.busybox()
+        busybox = tree.busybox()
     except VmError as error:
         pytest.skip(str(error))
     subprocess.run(
@@ -297,7 +297,7 @@ def test_an_initramfs_that_another_stapy_may_boot_is_kept(
 ) -> None:
     monkeypatch.setattr(initramfs, "cache_dir", lambda: tmp_path)
     monkeypatch.setattr(initramfs, "build", lambda *_: b"made")
-    own = ground.Ground(Path("/"), Path("/bin/true"), "/usr/bin/python3")
+    own = tree.GuestTree(Path("/"), Path("/bin/true"), "/usr/bin/python3")
     (tmp_path / "modules").mkdir()
     for name in ("modules/modules.dep", "image"):
         (tmp_path / name).write_bytes(b"")

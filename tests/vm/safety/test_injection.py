@@ -11,8 +11,8 @@ import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel
-from stapy.vm.ground import interpreter
 from stapy.vm.machine import Machine
+from stapy.vm.tree import interpreter
 from tests.vm.safety.support import LONG, figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]

@@ -14,7 +14,7 @@ from stapy.vm.errors import VmError
 from stapy.vm.kernels import GuestKernel
 
 
-class Ground(Record):
+class GuestTree(Record):
     """The file tree of a guest, before anything in it is changed.
 
     ``root`` is its place on the host; ``busybox`` is that of a static busybox, ``interpreter``
@@ -43,10 +43,10 @@ def interpreter() -> str:
     return str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
 
 
-def ground_of(kernel: GuestKernel) -> Ground:
+def tree_of(kernel: GuestKernel) -> GuestTree:
     """Find what guests with this kernel run, or raise a `VmError` that says how to get it."""
     if not kernel.is_foreign():
-        return Ground(Path("/"), busybox(), interpreter())
+        return GuestTree(Path("/"), busybox(), interpreter())
     architecture = kernel.architecture
     root = userland.root_of(architecture.debian)
     minor = userland.python_minor(root)
@@ -57,4 +57,4 @@ def ground_of(kernel: GuestKernel) -> Ground:
         )
     is_ours = minor == sys.version_info.minor
     python = f"/usr/bin/python3.{minor}"
-    return Ground(root, root / "bin/busybox", python, is_ours, is_foreign=True)
+    return GuestTree(root, root / "bin/busybox", python, is_ours, is_foreign=True)
