@@ -33,6 +33,7 @@ static bool retry(const struct stapy_lock_row *row, bool hasty)
 	int i;
 
 	for (i = 0; i < tries; i++) {
+		cpu_relax();		/* an emulated CPU has the one that holds the lock go on */
 		udelay(hasty ? 1 : limits->trylockdelay);
 		if (stapy_lock_try(row))
 			return true;
