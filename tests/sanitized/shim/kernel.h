@@ -43,6 +43,7 @@ typedef unsigned long long u64;
 #define noinline __attribute__((noinline))
 #undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
+#define __maybe_unused __attribute__((__unused__))
 #define ____cacheline_aligned_in_smp __attribute__((aligned(64)))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
