@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.arch import ARM64, X86_64
+from stapy.arch import ARM64, X86_64, Architecture
 from stapy.debuginfo import ctypes as c
 from stapy.ir.program import BinaryOp, Const, ContextValue, Expr
 from stapy.probes import abi, blocklist
@@ -113,6 +113,19 @@ def where(value: Expr | None) -> str:
 WIDE = s.struct("wide", 12, ("a", s.INT, 0), ("b", s.INT, 4), ("c", s.INT, 8))
 
 
+def places_of(function: s.c.FunctionType, machine: Architecture) -> list[str]:
+    """Tell where each parameter is when the function begins; ``@`` stands before an address."""
+    found = []
+    for variable in abi.parameters(function, machine):
+        if variable.parts:
+            found.append(" ".join(where(x) for x in variable.parts))
+        elif variable.address is not None:
+            found.append("@" + where(variable.address))
+        else:
+            found.append(where(variable.value))
+    return found
+
+
 @pytest.mark.parametrize(
     ("types", "places"),
     [
@@ -131,15 +144,7 @@ WIDE = s.struct("wide", 12, ("a", s.INT, 0), ("b", s.INT, 4), ("c", s.INT, 8))
 )
 def test_parameters(types: list[s.c.CType], places: list[str]) -> None:
     made = s.function(s.INT, *((f"p{i}", t) for i, t in enumerate(types)))
-    found = []
-    for variable in abi.parameters(made, X86_64):
-        if variable.parts:
-            found.append(" ".join(where(x) for x in variable.parts))
-        elif variable.address is not None:
-            found.append("@" + where(variable.address))
-        else:
-            found.append(where(variable.value))
-    assert found == places
+    assert places_of(made, X86_64) == places
 
 
 def test_a_large_result_takes_the_first_register() -> None:
@@ -207,15 +212,7 @@ def test_functions_that_are_called_in_a_way_of_their_own() -> None:
 )
 def test_parameters_of_arm64(types: list[s.c.CType], places: list[str]) -> None:
     made = s.function(s.BIG, *((f"p{i}", t) for i, t in enumerate(types)))
-    found = []
-    for variable in abi.parameters(made, ARM64):
-        if variable.parts:
-            found.append(" ".join(where(x) for x in variable.parts))
-        elif variable.address is not None:
-            found.append("@" + where(variable.address))
-        else:
-            found.append(where(variable.value))
-    assert found == places
+    assert places_of(made, ARM64) == places
 
 
 def test_results_of_arm64() -> None:
