@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stapy.arch import X86_64
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.read.expressions import Op, location
@@ -109,7 +110,7 @@ def by_convention(info: Debuginfo, name: str) -> dict[str, int]:
     if site is None or site.type is None or site.namesakes != 1 or site.source != "BTF":
         return {}
     found: dict[str, int] = {}
-    for variable in abi.parameters(site.type):
+    for variable in abi.parameters(site.type, X86_64):
         value = variable.value
         scalar = not isinstance(c.strip(variable.type), c.Struct)
         if scalar and isinstance(value, ContextValue) and value.name == "arg":
