@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from stapy.debuginfo.dwarf.files import debuginfod
 from stapy.debuginfo.dwarf.files.debuginfod import fetch, servers
 from tests.debuginfo.server import Server
 
@@ -38,6 +39,26 @@ def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
     assert server.asked == [f"/buildid/{ID}/debuginfo"]
     assert len(notices) == 1 and "debug information of the kernel from http://" in notices[0]
     assert [p.name for p in (tmp_path / "fetched" / ID).iterdir()] == ["debuginfo"]
+
+
+def test_lines_about_progress_are_for_who_asks(
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """In a file they are lines; without the variable there are none."""
+    monkeypatch.setattr(debuginfod, "_LINE_SECONDS", 0)
+    server.serve(ID, elf(ID))
+    fetch(ID, "the kernel", nothing)
+    assert capfd.readouterr().err == ""
+    (tmp_path / "fetched" / ID / "debuginfo").unlink()
+    monkeypatch.setenv("DEBUGINFOD_PROGRESS", "1")
+    fetch(ID, "the kernel", nothing)
+    first, *more, last = capfd.readouterr().err.splitlines()
+    assert first.startswith("stapy: fetching the debug information of the kernel from http://")
+    assert more == ["stapy: 0 of 0 MB"]
+    assert last == "stapy: 0 MB fetched"
 
 
 def test_what_no_server_has_is_not_asked_for_again(server: Server) -> None:

@@ -2,8 +2,10 @@
 
 The environment is that of elfutils' client (debuginfod_find(3)): nothing is
 fetched unless ``DEBUGINFOD_URLS`` names servers, ``DEBUGINFOD_TIMEOUT`` is in
-seconds, ``DEBUGINFOD_MAXSIZE`` in bytes, and files are kept where that client
-keeps them, so that what one tool fetched serves all.
+seconds, ``DEBUGINFOD_MAXSIZE`` in bytes, ``DEBUGINFOD_PROGRESS`` asks for lines
+about it where standard error is no terminal (a terminal has them unasked), and
+files are kept where that client keeps them, so that what one tool fetched serves
+all.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 TIMEOUT = 90.0
 _MISS_SECONDS = 600  # so long a server is not asked again for what none had
 _PIECE = 1 << 18
+_LINE_SECONDS = 5.0  # between lines about progress in a file
 _SCHEMES = ("http://", "https://", "file://")
 _BUILD_ID = re.compile(r"[0-9a-f]{4,128}")
 
@@ -155,12 +158,15 @@ def _keep(
     if limit and total > limit:
         raise DebuginfoError(f"it has {total} bytes, more than DEBUGINFOD_MAXSIZE")
     size = f", {total / 1e6:.0f} MB" if total else ""
-    notice(f"fetching the debug information of {what} from {answer.url}{size}")
+    begun = f"fetching the debug information of {what} from {answer.url}{size}"
+    notice(begun)
+    progress = _Progress(total)
+    progress.begin(begun)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("wb") as file:
-            done = _copy(answer, file, total, limit)
+            done = _copy(answer, file, limit, progress)
         if total and done != total:
             raise DebuginfoError(f"the answer ends after {done} of {total} bytes")
         found = ElfFile.open(temporary).build_id()
@@ -171,18 +177,49 @@ def _keep(
         temporary.unlink(missing_ok=True)
 
 
-def _copy(answer: ServerAnswer, file: BinaryIO, total: int, limit: int) -> int:
-    shown = sys.stderr.isatty()
-    done, told = 0, time.monotonic()
+def _copy(answer: ServerAnswer, file: BinaryIO, limit: int, progress: _Progress) -> int:
+    done = 0
     while piece := answer.read(_PIECE):
         done += len(piece)
         if limit and done > limit:
             raise DebuginfoError(f"it has more than DEBUGINFOD_MAXSIZE ({limit}) bytes")
         file.write(piece)
-        if shown and time.monotonic() - told > 0.2:
-            told = time.monotonic()
-            of = f" of {total / 1e6:.0f}" if total else ""
-            print(f"\rstapy: {done / 1e6:.0f}{of} MB ", end="", file=sys.stderr, flush=True)
-    if shown:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+        progress.tell(done)
+    progress.end(done)
     return done
+
+
+class _Progress:
+    """Tells on standard error how much of a file has come.
+
+    A terminal has one line that changes.  Elsewhere nothing is written unless
+    ``DEBUGINFOD_PROGRESS`` is set, to whatever it may be: then a line now and then.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._of = f" of {total / 1e6:.0f}" if total else ""
+        self._changes = sys.stderr.isatty()
+        self._lines = not self._changes and "DEBUGINFOD_PROGRESS" in os.environ
+        self._every = 0.2 if self._changes else _LINE_SECONDS
+        self._told = time.monotonic()
+
+    def begin(self, text: str) -> None:
+        """Say in a line of its own what is fetched; a terminal has been told."""
+        if self._lines:
+            print(f"stapy: {text}", file=sys.stderr, flush=True)
+
+    def tell(self, done: int) -> None:
+        """Tell how many bytes have come, unless that was told a moment ago."""
+        if not (self._changes or self._lines) or time.monotonic() - self._told < self._every:
+            return
+        self._told = time.monotonic()
+        start, end = ("\r", " ") if self._changes else ("", "\n")
+        line = f"{start}stapy: {done / 1e6:.0f}{self._of} MB{end}"
+        print(line, end="", file=sys.stderr, flush=True)
+
+    def end(self, done: int) -> None:
+        """Erase the line, or tell that all has come."""
+        if self._changes:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        if self._lines:
+            print(f"stapy: {done / 1e6:.0f} MB fetched", file=sys.stderr, flush=True)
