@@ -34,7 +34,7 @@ bool stapy_assert_myproc(struct stapy_context *c, const char *place)
 
 int stapy_peek_kernel(void *to, unsigned long address, size_t size)
 {
-	if (forbidden_kernel())
+	if (forbidden_kernel() || !stapy_may_be_kernel(address, size))
 		return -EFAULT;
 	return copy_from_kernel_nofault(to, (const void *)address, size) ? -EFAULT : 0;
 }

@@ -35,7 +35,9 @@ ARM64 = Architecture(
     wrappers=("__arm64_sys_", "__arm64_compat_sys_"),
     bpf_call=280,
     per_cpu_from_zero=False,
-    watchpoints=4,
+    # The processor traps before the access, and the kernel steps over it only where perf's own
+    # handler is told of it: with another one the same instruction would trap for ever.
+    watchpoints=0,
     # They read instructions, frames and registers of programs, which are told for x86-64 only.
     refused=("uprobe", "usdt", "bpf"),
     reads_dwarf=False,

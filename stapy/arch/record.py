@@ -50,9 +50,9 @@ class Architecture(Record):
     ``wrappers`` are the prefixes of functions that take a system call's registers: native, then
     of 32 bits.  ``bpf_call`` is the number of bpf(2).  ``per_cpu_from_zero`` tells that per-CPU
     variables of the kernel are counted from 0, where no address is one of the kernel.
-    ``watchpoints`` is how many debug registers every machine has.  ``refused`` are the families
-    whose probes are not made for it; with ``reads_dwarf`` probes find what debug information
-    describes.
+    ``watchpoints`` is how many debug registers every machine has that probes can use.
+    ``refused`` are the families whose probes are not made for it; with ``reads_dwarf`` probes find
+    what debug information describes.
     """
 
     name: str

@@ -166,11 +166,13 @@ def _from_tree(tree: Path, diagnostics: Diagnostics) -> Kernel:
             hint="run 'make modules_prepare' in the tree, or give -r the release of a kernel",
         )
         raise Stop
+    images = [str(tree / name) for one in ARCHITECTURES.values() for name in one.images]
+    installed = [place.format(r=release) for place in _IMAGE_PLACES]
     modules_dir = existing(OWN, [place.format(r=release) for place in _MODULE_PLACES])
+    if _arch(release, tree, Config([tree / ".config"])) != host_name():
+        installed, modules_dir = [], None  # this machine's kernel may be called the same
     # A tree's vmlinux comes last: that of a headers package has nothing but BTF.
-    places = [str(tree / name) for one in ARCHITECTURES.values() for name in one.images]
-    places += [place.format(r=release) for place in _IMAGE_PLACES]
-    image = existing(OWN, [*places, str(tree / "vmlinux")])
+    image = existing(OWN, [*images, *installed, str(tree / "vmlinux")])
     kernel = _assemble(release, tree, modules_dir, image, os.uname().release == release)
     return replace(kernel, is_tree=True)
 
@@ -191,12 +193,13 @@ def _assemble(
     if is_running:
         configs.append(Path("/proc/config.gz"))
     config = Config(configs)
+    arch = _arch(release, build_dir, config)
     symvers = build_dir / "Module.symvers" if build_dir is not None else None
     return Kernel(
         release,
         version_tuple(release),
-        _arch(release, build_dir, config),
-        is_running,
+        arch,
+        is_running and arch == host_name(),
         build_dir,
         _source_dir(build_dir, modules_dir),
         modules_dir,

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.arch import X86_64
 from stapy.manual import families
 from stapy.manual.entries import ALIAS, FUNCTION
 from stapy.manual.library import open_reference
@@ -124,7 +125,7 @@ def arguments(rows: list[DocArgument]) -> str:
 
 def calls_page(table: str) -> str:
     """Write the page of all system calls, a row each."""
-    kinds, calls = read_rows(table)
+    kinds, calls = read_rows(table, X86_64.name)
     told = told_variables(table)
     text = _MADE + families.part("calls")
     for name in sorted(calls):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.arch import host_name
+from stapy.arch import architecture, architecture_of_debian, host_name
 from stapy.debuginfo import view
 from stapy.run.errors import RunError
 from stapy.trust import why_untrusted
@@ -63,7 +63,9 @@ def check_run(session: PassMessages) -> None:
         from stapy.vm.qemu import check
 
         try:
-            check()
+            check(
+                architecture(options.architecture) or architecture_of_debian(options.release or "")
+            )
         except VmError as error:
             session.at_pass = 5
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)

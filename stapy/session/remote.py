@@ -157,7 +157,10 @@ class Fleet:
         for number, facts in sorted(answers.facts.items()):
             self.session.verbose(f"host {number} has {facts.release} {facts.machine}")
             if facts.machine != machine:
-                why = f"it is a {facts.machine}; modules are made for {machine} only"
+                why = (
+                    f"it is a {facts.machine}; --remote makes modules for {machine} only"
+                    " (make them with -a and -p4, and call stapy-run there)"
+                )
                 self._lose(self.hosts[number], why)
                 del answers.facts[number]
         return answers.facts

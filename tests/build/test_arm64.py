@@ -31,7 +31,6 @@ SCRIPTS = {
     "syscall_nd": "probe nd_syscall.openat { println(argstr) }",
     "syscall_numbers": 'probe kernel.trace("sys_enter") { println(syscall_name($id)) }',
     "perf": "probe perf.sw.cpu_clock { println(1) }",
-    "watchpoint": 'probe kernel.data("jiffies").write { print_backtrace() }',
     "procfs": 'probe procfs("x").read { $value = "1" }',
     "netfilter": "probe netfilter.ipv4.pre_routing { println($hooknum) }",
     "process": "probe process.begin { println(pid()) } probe process.syscall { println($syscall) }",
@@ -44,6 +43,10 @@ REFUSED = {
                "uprobe probes are not made for arm64"),
     "usdt": ('probe process("/bin/ls").mark("x") { }', "usdt probes are not made for arm64"),
     "bpf": ("probe bpf.program(\"x\") { }", "bpf probes are not made for arm64"),
+    "watchpoint": ('probe kernel.data("jiffies").write { print_backtrace() }',
+                   "probes of watched places are not made for arm64"),
+    "process.data": ('probe process.data(0x1000).rw { println(1) }',
+                     "probes of watched places are not made for arm64"),
     "statement": ('probe kernel.statement("vfs_read@fs/read_write.c:460") { }',
                   "debug information of arm64 kernels is not read"),
 }  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from stapy.arch import host_name
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
-from stapy.kernel import find_kernel
+from stapy.kernel import find_kernel, target
 
 
 @pytest.fixture
@@ -43,6 +43,29 @@ def test_a_build_tree(tmp_path: Path, diagnostics: Diagnostics) -> None:
     assert kernel.compiler == "gcc-12"
     assert "f" in kernel.exports
     assert diagnostics.items == []
+
+
+def test_a_tree_of_another_machine_is_not_the_kernel_that_runs(
+    tmp_path: Path, diagnostics: Diagnostics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where it is called the same: this machine's image and BTF tell nothing of it."""
+    running = os.uname().release
+    make_tree(tmp_path / "tree", running)
+    (tmp_path / "tree/arch/x86/boot/bzImage").unlink()
+    (tmp_path / f"vmlinuz-{running}").write_bytes(b"")
+    monkeypatch.setattr(target, "_IMAGE_PLACES", (f"{tmp_path}/vmlinuz-{{r}}",))
+    monkeypatch.setattr(target, "_MODULE_PLACES", (str(tmp_path),))
+    tree = str(tmp_path / "tree")
+    for machine, is_it, image in (
+        ("x86_64", False, tmp_path / "tree/vmlinux"),
+        ("aarch64", True, tmp_path / f"vmlinuz-{running}"),
+    ):
+        names = os.uname_result(("Linux", "host", running, "#1", machine))
+        monkeypatch.setattr(os, "uname", lambda names=names: names)
+        kernel = find_kernel(tree, diagnostics)
+        assert kernel.is_running == is_it
+        assert kernel.image == image
+        assert (kernel.modules_dir is not None) == is_it
 
 
 def test_split_headers(tmp_path: Path, diagnostics: Diagnostics) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from stapy.arch import X86_64
 from stapy.manual.entries import ALIAS, FUNCTION, DocEntry
 from stapy.manual.library import Reference
 from stapy.parse.facts import PreprocessFacts
@@ -56,7 +57,7 @@ def _of_entry(entry: DocEntry) -> Iterator[str]:
 
 def _of_table(path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
-    kinds, calls = read_rows(text)
+    kinds, calls = read_rows(text, X86_64.name)
     told = told_variables(text)
     for name, rows in calls.items():
         for variable, meaning in variable_meanings(rows, kinds, told).items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from stapy.arch import ARM64
+from stapy.services import Services
 from tests.elaborate.support import run
 from tests.probes.test_begin_end import rows
 
@@ -93,6 +95,23 @@ def test_refused(point: str, code: str, text: str) -> None:
     result = run(f"probe {point} {{ println(1) }}")
     assert result.codes == [code]
     assert text in result.diagnostics.items[0].message
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        'kernel.data("pid_max").rw',
+        'kernel.data("vfs_read").execute',
+        "process.data(0x1000).write",
+    ],
+)
+def test_machines_without_registers_that_probes_can_use(
+    point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Services, "machine", ARM64)
+    result = run(f"probe {point} {{ println(1) }}")
+    assert result.codes == ["E0265"]
+    assert "not made for arm64" in result.diagnostics.items[0].message
 
 
 @pytest.mark.parametrize("what", ["write", "execute"])

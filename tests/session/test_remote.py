@@ -27,7 +27,7 @@ def stubbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("dead1", "ssh: connect to host dead1 port 22: Connection refused"),
         ("me@shut", "shut: Permission denied (publickey)."),
-        ("arm1", "it is a aarch64; modules are made for x86_64 only"),
+        ("arm1", "it is a aarch64; --remote makes modules for x86_64 only"),
         ("old1", "its python3 is 3.8; stapy-run needs 3.9 or newer"),
         ("user1", "loading modules needs root there"),
     ],

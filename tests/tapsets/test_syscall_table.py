@@ -17,6 +17,7 @@ TABLE = (data_dir("tapsets") / "syscalls" / "calls.table").read_text(encoding="u
 TYPES = "".join(line + "\n" for line in TABLE.splitlines() if line.startswith("%type"))
 X86 = PreprocessFacts(kernel_release="6.1.0")
 TEXTS = generate(TABLE, X86)
+ARM = PreprocessFacts(kernel_release="6.1.0", arch="arm64")
 
 
 def bodies(text: str) -> dict[str, str]:
@@ -39,8 +40,57 @@ def test_calls_that_a_kernel_has_no_function_for_are_counted_once() -> None:
             "\tnr = _stp_syscall_nr()",
             "\tif (nr == 156) next",
         ]
-    other = generate(rows, PreprocessFacts(kernel_release="6.1.0", arch="arm64"))["x"]
+    other = generate(rows, ARM)["x"]
     assert "_stp_syscall_nr" not in other
+
+
+def test_functions_that_one_architecture_has() -> None:
+    rows = "x | 1 | !arm64:a b | n:int | | 1\nx | - | arm64:a x86_64:c s390:d | m:int | | 1\n"
+
+    def points(facts: PreprocessFacts) -> list[tuple[str, str]]:
+        """List the function of each kernel probe with the variable that it is given."""
+        text = generate(TYPES + rows, facts)["x"]
+        heads = re.findall(r"^probe dw_syscall.x = (.*)\n\{\n.*\n\t(\w) =", text, re.MULTILINE)
+        return [
+            (name, variable)
+            for line, variable in heads
+            for name in re.findall(r'"__(?:x64|arm64)_sys_(\w+)"', line)
+        ]
+
+    assert points(X86) == [("a", "n"), ("b", "n"), ("c", "m")]
+    assert points(ARM) == [("b", "n"), ("a", "m")]
+
+
+# What a call of the table is by its wrapper there: 32-bit ones have their numbers of 64 bits in
+# pairs that begin at an odd place, counted from 1.
+@pytest.mark.parametrize(
+    ("call", "function", "assigned"),
+    [
+        ("clone", "__arm64_sys_clone", "child_tid_uaddr = __syscall_arg(5)"),
+        ("clone", "__arm64_sys_clone", "tls = __syscall_arg(4)"),
+        ("personality", "__arm64_sys_arm64_personality", "persona ="),
+        ("pread", "__arm64_compat_sys_aarch32_pread64", "offset = __syscall_loff(5)"),
+        ("pwrite64", "__arm64_compat_sys_aarch32_pwrite64", "offset = __syscall_loff(5)"),
+        ("truncate", "__arm64_compat_sys_aarch32_truncate64", "length = __syscall_loff(3)"),
+        ("ftruncate", "__arm64_compat_sys_aarch32_ftruncate64", "length = __syscall_loff(3)"),
+        ("readahead", "__arm64_compat_sys_aarch32_readahead", "offset = __syscall_loff(3)"),
+        ("readahead", "__arm64_compat_sys_aarch32_readahead", "count = __syscall_arg(5)"),
+        ("fallocate", "__arm64_compat_sys_aarch32_fallocate", "len = __syscall_loff(5)"),
+        ("fadvise64_64", "__arm64_compat_sys_aarch32_fadvise64_64", "len = __syscall_loff(5)"),
+        (
+            "sync_file_range",
+            "__arm64_compat_sys_aarch32_sync_file_range2",
+            "flags = __syscall_arg(2)",
+        ),
+        ("mmap2", "__arm64_compat_sys_aarch32_mmap2", "pgoffset = __syscall_arg(6)"),
+        ("statfs64", "__arm64_compat_sys_aarch32_statfs64", "buf_uaddr = __syscall_arg(3)"),
+    ],
+)
+def test_calls_of_arm64(call: str, function: str, assigned: str) -> None:
+    text = generate(TABLE, ARM)[call]
+    rows = re.findall(r"^probe dw_\S+ = (.*)\n\{\n((?:\t.*\n)*)\}", text, re.MULTILINE)
+    (body,) = (body for points, body in rows if f'"{function}").call' in points)
+    assert f"\t{assigned}" in body
 
 
 def test_names_are_those_of_the_rows() -> None:

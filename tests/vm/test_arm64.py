@@ -45,10 +45,50 @@ probe kernel.function("vfs_read").return {
 probe syscall.read { if (pid() == target() && count == 777) name = syscall_name(63) }
 probe end { printf("%s: x2 %d, third %d, result %d\\n", name, x2, third, result) }
 """
+# The stack of a task that sleeps below return probes has the caller, not the kernel's hook.
+ASLEEP = """\
+# command: sleep 2
+# expect: ^callers: .*hrtimer_nanosleep.*__arm64_sys_clock_nanosleep
+# expect: ^back$
+global told
+probe kernel.function("hrtimer_nanosleep").return, kernel.function("hrtimer_nanosleep").return {
+  if (pid() == target()) println("back")
+}
+probe timer.ms(200) {
+  stack = sprint_syms(task_backtrace(pid2task(target())))
+  if (!told && isinstr(stack, "hrtimer_nanosleep")) {
+    told = 1
+    println(isinstr(stack, "trampoline") ? "hooks: " : "callers: ", str_replace(stack, "\\n", " "))
+  }
+}
+"""
+# Registers of an event that the kernel counts itself are none; those of a sample are.
+EVENTS = """\
+# command: sh -c 'n=0; while [ $n -lt 20000 ]; do n=$((n + 1)); done; sleep 0.1; sleep 0.1'
+# expect: ^switches refused, samples shown$
+global refused, shown
+probe perf.type(1).config(3).sample(1) {
+  try { if (!user_mode()) register("x0") } catch { refused++ }
+}
+probe timer.profile { try { register("pc"); shown++ } catch { } }
+probe end { printf("switches %s, samples %s\n", refused ? "refused" : "", shown ? "shown" : "") }
+"""
+# fork() of libc names the place of the child's number, and no storage of threads.
+FORKED = """\
+# command: sh -c '(true); true'
+# expect: ^child 0x[0-9a-f]{6,}, storage 0x0$
+global done
+probe syscall.clone {
+  if (pid() == target() && !done++) printf("child %#x, storage 0x%x\n", child_tid_uaddr, tls)
+}
+"""
 SCRIPTS = {
     **{name: texts()[name] for name in FAMILIES},
     "statistics": STATISTICS,
     "names": NAMES,
+    "asleep": ASLEEP,
+    "events": EVENTS,
+    "forked": FORKED,
 }
 
 pytestmark = pytest.mark.vm

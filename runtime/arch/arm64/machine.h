@@ -12,6 +12,8 @@
 
 #include <asm/sysreg.h>
 
+#include "hooks.h"
+
 #define STAPY_ARGUMENT_REGISTERS 8
 
 /* The registers that take arguments, in their order. */
@@ -29,40 +31,12 @@ static __always_inline unsigned long stapy_entry_frame(const struct pt_regs *reg
 	return regs->sp; /* the return address is in a register */
 }
 
-#define STAPY_MOST_HOOKS 16 /* return probes of one call */
-
-/*
- * The link register, or what it was before return probes of this call have put the address of the
- * kernel's hook there: each keeps what it found, and by which frame pointer, the last one first.
- */
+/* The link register, or what it was before return probes of this call have put their hook there. */
 static inline unsigned long stapy_unhooked(const struct pt_regs *regs)
 {
-	unsigned long link = regs->regs[30];
-#ifdef CONFIG_KRETPROBES
-	struct llist_node *node;
-	unsigned int i;
+	const struct llist_node *hooks = stapy_hooks(current);
 
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-	node = current->rethooks.first;
-#else
-	node = current->kretprobe_instances.first;
-#endif
-	for (i = 0; node && i < STAPY_MOST_HOOKS; i++, node = node->next) {
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-		const struct rethook_node *call = container_of(node, struct rethook_node, llist);
-		unsigned long frame = call->frame;
-#else
-		const struct kretprobe_instance *call =
-			container_of(node, struct kretprobe_instance, llist);
-		unsigned long frame = (unsigned long)call->fp;
-#endif
-
-		if (frame != regs->regs[29])
-			break;
-		link = (unsigned long)call->ret_addr;
-	}
-#endif
-	return link;
+	return stapy_hooked(&hooks, regs->regs[29], regs->regs[30]);
 }
 
 #define STAPY_BEFORE_FRAME 8 /* bytes: a landing mark, the signing of the return address */
@@ -82,7 +56,7 @@ static inline unsigned long stapy_link_before_frame(const struct pt_regs *regs)
 		return 0;
 	for (offset += strlen("+0x"); isxdigit(*offset) && distance <= STAPY_BEFORE_FRAME; offset++)
 		distance = distance << 4 | hex_to_bin(*offset);
-	return distance > STAPY_BEFORE_FRAME ? 0 : stapy_unhooked(regs) | GENMASK_ULL(63, VA_BITS);
+	return distance > STAPY_BEFORE_FRAME ? 0 : stapy_unhooked(regs) | GENMASK_ULL(63, vabits_actual);
 }
 
 /* Were interrupts off where these registers were taken? */

@@ -14,6 +14,9 @@ static inline bool stapy_perf_regs_whole(const struct pt_regs *regs)
 {
 #ifdef CONFIG_X86
 	return regs->flags & X86_EFLAGS_FIXED;
+#elif defined(CONFIG_ARM64)
+	/* A sample with these bits alone is a rare one; its registers are given up with the others'. */
+	return regs->pstate != PSR_MODE_EL1h;
 #else
 	return true;
 #endif

@@ -82,10 +82,15 @@ static inline bool stapy_stack_bounds(unsigned long *low, unsigned long *high)
 }
 
 #ifdef CONFIG_ARM64
-/* The bits above an address of the kernel are all set; those of a signed one are the signature. */
+#include "../../arch/arm64/hooks.h"
+
+/*
+ * The bits above an address of the kernel are all set; those of a signed one are the signature. How
+ * many there are depends on the processor, too, where the kernel is made for 52 bits.
+ */
 static inline unsigned long stapy_unsigned(unsigned long address)
 {
-	return address | GENMASK_ULL(63, VA_BITS);
+	return address | GENMASK_ULL(63, vabits_actual);
 }
 
 /* Of a task that sleeps: the record at a frame pointer is the caller's, and where to return to. */
@@ -94,6 +99,7 @@ static inline unsigned int stapy_unwind_other(struct task_struct *task, unsigned
 {
 	unsigned long low = (unsigned long)task_stack_page(task), high = low + THREAD_SIZE;
 	unsigned long frame = thread_saved_fp(task), record[2];
+	const struct llist_node *hooks = stapy_hooks(task);
 	unsigned int n = 0;
 
 	if (max)
@@ -101,7 +107,7 @@ static inline unsigned int stapy_unwind_other(struct task_struct *task, unsigned
 	while (n < max && frame >= low && frame <= high - sizeof(record) &&
 	       !(frame & (sizeof(long) - 1)) &&
 	       !copy_from_kernel_nofault(record, (void *)frame, sizeof(record)) && record[1]) {
-		to[n++] = stapy_unsigned(record[1]);
+		to[n++] = stapy_unsigned(stapy_hooked(&hooks, record[0], record[1]));
 		low = frame + sizeof(record); /* callers' frames lie above */
 		frame = record[0];
 	}

@@ -26,9 +26,22 @@ static inline bool stapy_kernel_address(unsigned long address, size_t size)
 #else
 static inline bool stapy_kernel_address(unsigned long address, size_t size)
 {
-	return address + size - 1 >= address && address >= TASK_SIZE;
+	return address + size - 1 >= address && address >= TASK_SIZE_MAX;
 }
 #endif
+
+/*
+ * May this be read as memory of the kernel? x86's kernel asks that itself; without a mechanism that
+ * forbids it, others would read what the last process has there.
+ */
+static __always_inline bool stapy_may_be_kernel(unsigned long address, size_t size)
+{
+#ifdef CONFIG_X86_64
+	return true;
+#else
+	return stapy_kernel_address(address, size);
+#endif
+}
 
 /* A word of the current process, with page faults disabled; false when it is not there. */
 static __always_inline bool stapy_user_word(unsigned long address, unsigned long *to)

@@ -71,8 +71,11 @@ def exact(text: str) -> set[str]:
     return {name for line in lines for name in line.split()[1:]}
 
 
-def read_rows(text: str) -> tuple[dict[str, ArgumentType], dict[str, list[SyscallRow]]]:
-    """Read the types, and the rows of each call; raise `TableError` for a bad table."""
+def read_rows(text: str, arch: str) -> tuple[dict[str, ArgumentType], dict[str, list[SyscallRow]]]:
+    """Read the types, and the rows of each call on one architecture, in SystemTap's spelling.
+
+    Raises `TableError` for a bad table.
+    """
     kinds: dict[str, ArgumentType] = {}
     calls: dict[str, list[SyscallRow]] = {}
     older: list[tuple[str, str, list[tuple[str, str]]]] = []
@@ -93,8 +96,10 @@ def read_rows(text: str) -> tuple[dict[str, ArgumentType], dict[str, list[Syscal
                 name, excepted = _cells(line[8:])
                 others.append((name, excepted.split()))
             else:
-                call = _call(_cells(line))
-                calls.setdefault(call.name, []).append(call)
+                call = _call(_cells(line), arch)
+                rows = calls.setdefault(call.name, [])
+                if call.functions:
+                    rows.append(call)
         except ValueError as problem:
             raise TableError(f"line {number}: {problem}: {line}") from problem
     for version, named, pairs in older:
@@ -112,7 +117,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?:^|\s)\|(?=\s|$)", line)]
 
 
-def _call(cells: list[str]) -> SyscallRow:
+def _call(cells: list[str], arch: str) -> SyscallRow:
     cells += [""] * (8 - len(cells)) if len(cells) >= 6 else []
     name, number, functions, arguments, argstr, result, extra, after = cells
     name, _, made = name.partition("/")
@@ -120,13 +125,23 @@ def _call(cells: list[str]) -> SyscallRow:
         name,
         made or name,
         None if number == "-" else int(number),
-        functions.split() or [name],
+        _functions(functions.split() or [name], arch),
         arguments.split(),
         argstr,
         int(result),
         _assignments(extra),
         _assignments(after),
     )
+
+
+def _functions(words: list[str], arch: str) -> list[str]:
+    """List an architecture's functions: ``ARCH:NAME`` is there only, ``!ARCH:NAME`` not there."""
+    found = []
+    for word in words:
+        where, colon, name = word.rpartition(":")
+        if not colon or (where[1:] != arch if where[0] == "!" else where == arch):
+            found.append(name)
+    return found
 
 
 def _assignments(text: str) -> list[tuple[str, str]]:

@@ -73,7 +73,7 @@ _RAW = re.compile(r"\$(next|loff|long|[1-6])?")
 
 def generate(text: str, facts: TargetFacts) -> dict[str, str]:
     """Write the text of each call's aliases, by call name; raise `TableError` for a bad table."""
-    kinds, calls = read_rows(text)
+    kinds, calls = read_rows(text, facts.arch)
     told = told_variables(text)
     return {name: _aliases(name, rows, kinds, facts, told) for name, rows in calls.items()}
 

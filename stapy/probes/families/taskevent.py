@@ -17,7 +17,12 @@ from stapy.ir.literals import quote_name
 from stapy.probes import program_paths, programs
 from stapy.probes.families import perf
 from stapy.probes.families.process import of_program
-from stapy.probes.families.watchpoint import LENGTHS, REGISTERS, check_alignment, length_of
+from stapy.probes.families.watchpoint import (
+    LENGTHS,
+    check_alignment,
+    check_machine,
+    length_of,
+)
 from stapy.probes.family import (
     Form,
     Match,
@@ -113,6 +118,7 @@ class TaskEventFamily:
         if "config" in found:
             return [self._event(point, found, optional, services)]
         first, data = found["process"], found["data"]
+        check_machine(data, services)
         length = length_of(found.get("length"))
         number = number_of(data)
         below = [print_component(component) for component in point.components[1:]]
@@ -240,15 +246,16 @@ class TaskEventFamily:
                     if len(cut) > _TOLD
                     else [],
                 )
+        registers = services.machine.watchpoints
         numbers: dict[tuple[str | None, int], int] = {}
         for probe in probes:
             for site in probe.sites:
                 whose = (site.user_file, site.pid)
                 numbers[whose] = numbers.get(whose, 0) + bool(site.length)
-                if site.length and numbers[whose] > REGISTERS:
+                if site.length and numbers[whose] > registers:
                     services.diagnostics.warning(
                         "W0609",
-                        f"too many hardware breakpoint probes: {REGISTERS} debug registers for "
+                        f"too many hardware breakpoint probes: {registers} debug registers for "
                         "each thread",
                         probe.span,
                         where="no register is left for this one",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.arch import ARCHITECTURES
 from stapy.diagnostics import Label
 from stapy.ir.literals import quote_name
 from stapy.probes import blocklist
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
-REGISTERS = min(one.watchpoints for one in ARCHITECTURES.values())  # each watches one place
 LENGTHS = (1, 2, 4, 8)
 _MASK = 2**64 - 1
 
@@ -76,6 +74,7 @@ class WatchpointFamily:
         """Make the one site, or raise `PointError`; the default length is one byte."""
         found = {c.name: c for c in point.components}
         data = found["data"]
+        check_machine(data, services)
         length = length_of(found.get("length"))
         address = number_of(data)
         if "execute" in found:
@@ -149,13 +148,13 @@ class WatchpointFamily:
     @staticmethod
     def review(probes: Sequence[Reviewed], services: Services) -> None:
         """Warn of more probes than there are registers."""
-        number = 0
+        number, registers = 0, services.machine.watchpoints  # each watches one place
         for probe in probes:
             number += len(probe.sites)
-            if number > REGISTERS:
+            if number > registers:
                 services.diagnostics.warning(
                     "W0609",
-                    f"too many hardware breakpoint probes: {REGISTERS} debug registers, "
+                    f"too many hardware breakpoint probes: {registers} debug registers, "
                     f"{sum(len(one.sites) for one in probes)} probes",
                     probe.span,
                     where="no register is left for this one",
@@ -183,6 +182,18 @@ class WatchpointFamily:
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def check_machine(component: PointComponent, services: Services) -> None:
+    """Raise `PointError` where no debug register is of use to a probe."""
+    if services.machine.watchpoints:
+        return
+    raise PointError(
+        "E0265",
+        f"probes of watched places are not made for {services.machine.name}",
+        component.span,
+        notes=["its kernel steps over an access that was watched for its own handlers only"],
+    )
 
 
 def length_of(component: PointComponent | None) -> int:
