@@ -138,7 +138,8 @@ written.""",
     "E0265": """Probes of this family are not made for this architecture
 Modules for arm64 have all families but those that read a program's instructions and frames (uprobe,
 usdt), those of debug registers (`.data(…)`), which trap there before the access and for ever where
-the handler is not the kernel's own, and bpf. docs/decisions/architectures.md says what they wait for.""",
+the handler is not the kernel's own, and bpf. docs/decisions/architectures.md says what they wait
+for.""",
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number or out of its range, or the debug information found
 is damaged: the message says which. For damaged debug information install the package again, and
