@@ -41,6 +41,7 @@ ARM64 = Architecture(
     # They read instructions, frames and registers of programs, which are told for x86-64 only.
     refused=("uprobe", "usdt", "bpf"),
     reads_dwarf=False,
+    walks_programs=False,
     machine=Emulator(
         program="qemu-system-aarch64",
         package="qemu-system-arm",

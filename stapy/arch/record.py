@@ -52,7 +52,7 @@ class Architecture(Record):
     variables of the kernel are counted from 0, where no address is one of the kernel.
     ``watchpoints`` is how many debug registers every machine has that probes can use.
     ``refused`` are the families whose probes are not made for it; with ``reads_dwarf`` probes find
-    what debug information describes.
+    what debug information describes, with ``walks_programs`` stacks of programs have callers.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Architecture(Record):
     watchpoints: int
     refused: tuple[str, ...]
     reads_dwarf: bool
+    walks_programs: bool
     machine: Emulator
 
     @property

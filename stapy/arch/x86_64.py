@@ -39,6 +39,7 @@ X86_64 = Architecture(
     watchpoints=4,
     refused=(),
     reads_dwarf=True,
+    walks_programs=True,
     machine=Emulator(
         program="qemu-system-x86_64",
         package="qemu-system-x86",

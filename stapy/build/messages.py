@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.arch import ARCHITECTURES, host
 from stapy.build.modpost import Imports, refusal
 from stapy.build.process import run
 from stapy.diagnostics import NOWHERE, Span
@@ -45,7 +46,14 @@ _NOT_FOUND = re.compile(
     re.MULTILINE,
 )
 # Program -> Debian package, when it is not called the same.
-_PACKAGES = {"ld": "binutils", "as": "binutils", "ar": "binutils", "cc": "gcc", "cc1": "gcc"}
+_PACKAGES = {
+    "ld": "binutils",
+    "as": "binutils",
+    "ar": "binutils",
+    "cc": "gcc",
+    "cc1": "gcc",
+    "ld.lld": "lld",
+}
 
 
 class Problem(Record):
@@ -205,7 +213,9 @@ class Reporter:
             if missing:
                 self.no_program(missing)
                 return
-            last = log.strip().splitlines()[-1:] or ["it printed nothing"]
+            lines = log.strip().splitlines()
+            last = [one for one in lines if "error:" in one][:1] or lines[-1:]
+            last = last or ["it printed nothing"]
             self.diagnostics.error(
                 KIND,
                 "E0403",
@@ -307,7 +317,7 @@ class Reporter:
         self.diagnostics.error(
             KIND,
             "E0402",
-            f"the program {name} is missing, kernel {self.release} is built with it",
+            f"the program {name} is missing, which makes modules for kernel {self.release}",
             hint=hint or way_to_program(name, self.release),
         )
 
@@ -328,11 +338,22 @@ def refused_imports(log: str) -> Imports | None:
 
 def way_to_program(name: str, release: str) -> str:
     """Say how to get a program that modules of a kernel are built with."""
-    package = _PACKAGES.get(re.sub(r"^.*-(?=(?:ld|as|ar)$)", "", name), name)
-    package = re.sub(r"^.*-gcc-(\d+)$", r"gcc-\1", package)
+    prefix, program = _split_program(name)
+    package = _PACKAGES.get(program, program)
+    machine = next((one for one in ARCHITECTURES.values() if one.cross == prefix), None)
+    if prefix and machine is None:
+        return f"'{prefix}' is what CROSS_COMPILE says: give it the beginning of a compiler's name"
+    if machine is not None and machine is not host():
+        return f"apt-get install {package}-{prefix.rstrip('-')}"
     if package.startswith("gcc-") and not is_offered(package):
         return f"apt has no {package}, a container can: stapy --build-in=auto -r {release} …"
     return f"apt-get install {package}"
+
+
+def _split_program(name: str) -> tuple[str, str]:
+    """Split a compiler's or linker's name behind what CROSS_COMPILE says, which may be nothing."""
+    found = re.fullmatch(r"(.*-|)(gcc(?:-\d+)?|ld|as|ar)", name)
+    return (found[1], found[2]) if found else ("", name)
 
 
 def is_offered(package: str) -> bool:

@@ -197,7 +197,9 @@ def serve(options: Options) -> int:
 
     messages = PassMessages(options)
     try:
-        kernel = find_kernel(options.release, messages.diagnostics, options.sysroot)
+        kernel = find_kernel(
+            options.release, messages.diagnostics, options.sysroot, options.architecture
+        )
     except Stop:
         messages.show()
         return 1

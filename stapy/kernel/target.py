@@ -86,8 +86,41 @@ def find_kernel(
     ``6.1`` is the newest of its line, of those that have headers if there is one, and are for
     ``architecture``, which is this machine's unless it is given.
     A release is looked for in ``sysroot`` alone when that is given.
-    Raises `Stop` when nothing of it is on this machine.
+    Raises `Stop` when nothing of it is on this machine, or it is for another architecture.
     """
+    found = _find(option, diagnostics, sysroot, architecture)
+    if architecture and found.arch != architecture:
+        diagnostics.error(
+            "build error",
+            "E0483",
+            f"kernel {found.release} is for {found.arch}, not for {architecture}",
+            hint=_way_to_kernel(architecture, sysroot),
+        )
+        raise Stop
+    return found
+
+
+def _way_to_kernel(architecture: str, sysroot: str | None, line: str = "6.1") -> str:
+    """Say which kernels for an architecture are here, or how to get one."""
+    known = [name for name in _known_releases(sysroot) if _may_be_for(name, architecture)]
+    if known:
+        return f"kernels for {architecture} here: {', '.join(known)}; -r names one"
+    return f"stapy kernel fetch -a {architecture} {line}-cloud gets one"
+
+
+def _known_releases(sysroot: str | None) -> list[str]:
+    return [name for root in roots(sysroot) for name in releases(root)]
+
+
+def _may_be_for(release: str, architecture: str) -> bool:
+    """Tell whether a release may be for an architecture, as far as its name says."""
+    told = architecture_of_debian(release)
+    return told.name == architecture if told is not None else architecture == host_name()
+
+
+def _find(
+    option: str | None, diagnostics: Diagnostics, sysroot: str | None, architecture: str
+) -> Kernel:
     if option and "/" in option:
         return _from_tree(Path(option), diagnostics)
     running = os.uname().release
@@ -102,7 +135,7 @@ def find_kernel(
             tree = build_tree(root, build_dir) if build_dir else None
             return _assemble(release, tree, modules_dir, image, running == release, root)
     if release != running or sysroot:
-        _report_unknown(release, diagnostics, sysroot)
+        _report_unknown(release, diagnostics, sysroot, architecture or host_name())
         raise Stop
     return _assemble(release, None, None, None, True)
 
@@ -243,10 +276,16 @@ def _arch(release: str, build_dir: Path | None, config: Config) -> str:
     return machine
 
 
-def _report_unknown(release: str, diagnostics: Diagnostics, sysroot: str | None) -> None:
+def _report_unknown(
+    release: str, diagnostics: Diagnostics, sysroot: str | None, architecture: str
+) -> None:
     where = f"in {sysroot}" if sysroot else "on this machine"
     notes = [f"neither modules, headers nor an image of kernel {release} are {where}"]
-    known = [name for root in roots(sysroot) for name in releases(root)]
+    known = _known_releases(sysroot)
+    hint = "" if sysroot or is_line(release) else install_command("headers", release)
+    if architecture != host_name() and is_line(release):
+        known = [name for name in known if _may_be_for(name, architecture)]
+        hint = f"stapy kernel fetch -a {architecture} {release}-cloud"
     if known:
         notes.append("there are: " + ", ".join(known))
     diagnostics.error(
@@ -254,5 +293,5 @@ def _report_unknown(release: str, diagnostics: Diagnostics, sysroot: str | None)
         "E0481",
         "Incorrect version or missing kernel-devel package",
         notes=notes,
-        hint="" if sysroot or is_line(release) else install_command("headers", release),
+        hint=hint,
     )

@@ -48,6 +48,7 @@ class Options(Record):
     modinfo: list[tuple[str, str]] = new(list)  # --modinfo NAME=VALUE
     kbuild_flags: list[str] = new(list)  # -B
     architecture: str = ""  # -a, in SystemTap's spelling; "" for that of the kernel
+    architecture_by: str = ""  # the option that said so
     cross_compile: str = ""  # -B CROSS_COMPILE=: what the names of the compiler begin with
     runtime_dir: str | None = None  # -R
     release: str | None = None  # -r: release or build tree

@@ -53,7 +53,17 @@ def append(field: str) -> Setter:
 
 def architecture(options: Options, value: str) -> None:
     """Take the architecture by SystemTap's word for it, or the machine's."""
-    options.architecture = _known_architecture("-a", value)
+    _choose_architecture(options, "-a", value)
+
+
+def _choose_architecture(options: Options, option: str, value: str) -> None:
+    """Take the architecture; two options may not say two things of it."""
+    found = _known_architecture(option, value)
+    if options.architecture_by not in ("", option) and options.architecture != found:
+        raise UsageError(
+            f"{option} {value} contradicts {options.architecture_by} {options.architecture}."
+        )
+    options.architecture, options.architecture_by = found, option
 
 
 def _known_architecture(option: str, value: str) -> str:
@@ -61,7 +71,7 @@ def _known_architecture(option: str, value: str) -> str:
     found = records.architecture("x86_64" if value == "x86" else value)
     if found is None:
         raise UsageError(
-            f"{option} {value} is not supported: modules are made for "
+            f"{option} '{value}' is not supported: modules are made for "
             f"{' and '.join(records.ARCHITECTURES)} only."
         )
     return found.name
@@ -71,8 +81,10 @@ def kbuild_flag(options: Options, value: str) -> None:
     """Take a word for kbuild; those that name the architecture and its compiler are ours."""
     name, _, word = value.partition("=")
     if name == "ARCH":
-        options.architecture = _known_architecture("-B ARCH=", word)
+        _choose_architecture(options, "-B ARCH", word)
     elif name == "CROSS_COMPILE":
+        if not word:
+            raise UsageError("-B CROSS_COMPILE= wants what the names of the compiler begin with.")
         options.cross_compile = word
     else:
         options.kbuild_flags.append(value)

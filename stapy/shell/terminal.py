@@ -146,7 +146,9 @@ def answers(options: Options) -> CompletionAnswers:
 
     release = options.vm_release or options.release
     try:
-        kernel = find_kernel(release, Diagnostics(SourceMap()), options.sysroot)
+        kernel = find_kernel(
+            release, Diagnostics(SourceMap()), options.sysroot, options.architecture
+        )
     except Stop:  # what is typed will be told of it
         kernel = unknown_kernel(release or os.uname().release)
     return KeptAnswers(kernel, options)

@@ -72,11 +72,9 @@ def main(words: list[str]) -> int:
     if given.config and (len(given.btf) != 1 or given.releases):
         options.error("--config is that of one --btf, and of no other kernel")
     try:
-        asked = Asked(
-            given.files,
-            _kernels(given.releases, given.btf, given.config),
-            about_translation(["-p3", *words[end + 1 :]], Options()),
-        )
+        more = about_translation(["-p3", *words[end + 1 :]], Options())
+        kernels = _kernels(given.releases, given.btf, given.config, more.architecture)
+        asked = Asked(given.files, kernels, more)
     except UsageError as error:
         complain(f"stapy check: {error}")
         return UNUSABLE
@@ -112,13 +110,15 @@ def _write(asked: Asked, form: str, put: Callable[[str], None], strict: bool) ->
     return status
 
 
-def _kernels(releases: list[str], files: list[str], config: str | None) -> list[Kernel]:
+def _kernels(
+    releases: list[str], files: list[str], config: str | None, architecture: str
+) -> list[Kernel]:
     """Find the kernels; `Stop` when one is not here, which was told then."""
     messages = PassMessages(Options())
     wanted: list[str | None] = [*releases]
     try:
         found = [
-            find_kernel(release, messages.diagnostics)
+            find_kernel(release, messages.diagnostics, None, architecture)
             for release in wanted or ([] if files else [None])
         ]
     finally:

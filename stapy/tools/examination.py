@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.arch import architecture, host
 from stapy.build import tools
 from stapy.build.messages import way_to_program
 from stapy.cache import Cache
@@ -46,6 +47,7 @@ class Examination:
         self.diagnostics = diagnostics
         self.root = root
         self.host = HostFiles(root)
+        self.machine = architecture(kernel.arch)
 
     def findings(self) -> list[Finding]:
         """List all rows in the order of the screen."""
@@ -89,6 +91,9 @@ class Examination:
         yield _judged("kprobes", reason, "functions can be probed", lambda: _ELSEWHERE)
         reason = self.host.without_uprobes(self.kernel)
         row = _judged("uprobes", reason, "programs can be probed", lambda: _ELSEWHERE)
+        if not reason and self.machine is not None and "uprobe" in self.machine.refused:
+            reason = f"functions and marks of programs are not probed on {self.machine.name}"
+            row = Finding("uprobes", LIMITED, reason, "stapy --explain E0265")
         if reason:
             row.state = LIMITED
         yield row
@@ -124,9 +129,11 @@ class Examination:
             return Finding(
                 "compiler", LIMITED, "the kernel's configuration does not name its compiler"
             )
+        if self.machine is not None and self.machine is not host():
+            program = os.environ.get("CROSS_COMPILE", self.machine.cross) + program
         path = tools.HERE.find(program)
         if path is None:
-            text = f"no {program}, with which the kernel was built"
+            text = f"no {program}, with which modules for the kernel are made"
             return Finding("compiler", BAD, text, way_to_program(program, self.kernel.release))
         try:
             said = tools.HERE.run([path, "--version"]).output.partition("\n")[0].strip()

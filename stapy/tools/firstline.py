@@ -19,7 +19,7 @@ from stapy.record import replace
 _OF_TRANSLATION = ("guru", "unoptimized", "prologue_search", "defines", "globals", "compatible",
           "tapset_dirs", "privilege", "privilege_set", "skip_badvars", "suppress_time_limits",
           "debug_modules", "ldd", "all_modules", "command", "target", "arguments",
-          "extra_scripts")  # fmt: skip
+          "extra_scripts", "architecture")  # fmt: skip
 
 
 def words_of(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stapy.arch import X86_64
 from stapy.build.messages import (
     Reporter,
     family_of,
@@ -14,6 +15,7 @@ from stapy.build.messages import (
     runtime_member,
     script_place,
     span_of_line,
+    way_to_program,
 )
 from stapy.build.modpost import Imports
 from stapy.diagnostics import Diagnostics, SourceMap
@@ -103,12 +105,21 @@ def test_missing_program(log: str, program: str | None) -> None:
         ("/usr/bin/x86_64-linux-gnu-gcc-12", "gcc-12"),
         ("x86_64-linux-gnu-ld", "binutils"),
         ("ar", "binutils"),
+        ("ld.lld", "lld"),
+        ("aarch64-linux-gnu-gcc-12", "gcc-12-aarch64-linux-gnu"),
+        ("aarch64-linux-gnu-ld", "binutils-aarch64-linux-gnu"),
     ],
 )
-def test_package_of_a_program(program: str, package: str) -> None:
+def test_package_of_a_program(program: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler of this machine's architecture and that of another one are two packages."""
+    monkeypatch.setattr("stapy.build.messages.host", lambda: X86_64)
     diagnostics = Diagnostics(SourceMap())
     Reporter(diagnostics, "6.1", small.source()).no_program(program)
     assert diagnostics.errors[0].hint == f"apt-get install {package}"
+
+
+def test_a_beginning_of_names_that_nobody_knows() -> None:
+    assert way_to_program("nonesuch-gcc-12", "6.1").startswith("'nonesuch-' is what CROSS_COMPILE")
 
 
 @pytest.mark.parametrize(

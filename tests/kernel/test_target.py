@@ -102,6 +102,33 @@ def test_an_unknown_release(diagnostics: Diagnostics) -> None:
     assert "0.0.1-nowhere" in error.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("known", "option", "code", "hint"),
+    [
+        (["6.1.0-9-arm64"], None, "E0483", "kernels for arm64 here: 6.1.0-9-arm64; -r names one"),
+        (["6.1.0-9-amd64"], None, "E0483", "stapy kernel fetch -a arm64 6.1-cloud gets one"),
+        (["6.12.1-amd64"], "6.12", "E0481", "stapy kernel fetch -a arm64 6.12-cloud"),
+    ],
+)
+def test_kernels_for_an_architecture_that_are_not_here(
+    diagnostics: Diagnostics,
+    monkeypatch: pytest.MonkeyPatch,
+    known: list[str],
+    option: str | None,
+    code: str,
+    hint: str,
+) -> None:
+    """What is here for it is told, or what gets one; others' releases are no help."""
+    names = os.uname_result(("Linux", "host", "6.9.0-host", "#1", "x86_64"))
+    monkeypatch.setattr(os, "uname", lambda: names)
+    monkeypatch.setattr(target, "releases", lambda root: known)
+    with pytest.raises(Stop):
+        find_kernel(option, diagnostics, None, "arm64")
+    (error,) = diagnostics.errors
+    assert (error.code, error.hint) == (code, hint)
+    assert "amd64" not in " ".join(error.notes)
+
+
 def test_the_running_kernel_is_always_known(diagnostics: Diagnostics) -> None:
     kernel = find_kernel(None, diagnostics)
     assert kernel.is_running

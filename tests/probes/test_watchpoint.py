@@ -114,6 +114,23 @@ def test_machines_without_registers_that_probes_can_use(
     assert "not made for arm64" in result.diagnostics.items[0].message
 
 
+def test_what_is_made_instead_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Services, "machine", ARM64)
+    (error,) = run('probe process("/bin/sh").function("main") { println(1) }').diagnostics.items
+    assert (error.code, error.message) == ("E0265", "uprobe probes are not made for arm64")
+    assert error.hint == (
+        'process("PATH").begin, .end, .thread.begin, .thread.end, .syscall are made for it'
+    )
+
+
+def test_stacks_that_are_not_walked_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = {"s.stp": "function f() %{ /* pragma:user_stacks */ %}"}
+    text = "probe begin { f() }"
+    assert run(text, library).codes == []
+    monkeypatch.setattr(Services, "machine", ARM64)
+    assert run(text, library).codes == ["W0697"]
+
+
 @pytest.mark.parametrize("what", ["write", "execute"])
 @pytest.mark.parametrize(("number", "codes"), [(4, []), (5, ["W0609"])])
 def test_more_than_there_are_registers(number: int, codes: list[str], what: str) -> None:

@@ -143,6 +143,14 @@ def test_options(
     assert not Path("gone").exists()
 
 
+def test_a_kernel_of_the_architecture_is_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """-a chooses the kernel here as well; without one there is nothing to check by."""
+    assert check("good.stp", "--", "-a", "arm64") == 2
+    assert "not for arm64" in capsys.readouterr().err
+
+
 def test_options_behind_the_hyphens(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(*OLD, "bad.stp", "--", "--metrics") == 2
     assert "stapy check: option '--metrics' needs a value" in capsys.readouterr().err

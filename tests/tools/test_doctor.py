@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stapy import cli
+from stapy.arch import X86_64
 from stapy.build import tools
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel
@@ -20,6 +21,7 @@ from stapy.kernel.host import HostFiles
 from stapy.kernel.modules import Modules
 from stapy.kernel.roots import with_headers
 from stapy.options.tools import TOOLS
+from stapy.record import replace
 from stapy.tools import doctor, examination
 from stapy.tools.doctor import Diagnosis
 from stapy.tools.examination import BAD, LIMITED, OK, Examination, Finding
@@ -124,6 +126,20 @@ def test_the_compiler(
     found = compiler(tmp_path, monkeypatch, says)
     assert (found.state, words in found.text) == (state, True), found.text
     assert bool(found.remedy) == (state != OK)
+
+
+def test_a_kernel_of_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its modules are made by another compiler, and programs of its machines are probed less."""
+    monkeypatch.setattr(examination, "host", lambda: X86_64)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    about = replace(kernel(tmp_path, {}), arch="arm64", is_running=False)
+    (tmp_path / "fake-gcc-12").write_text("#!/bin/sh\n")
+    (tmp_path / "fake-gcc-12").chmod(0o755)
+    it = examination_of(tmp_path, about)
+    found = it.compiler()
+    assert found.state == BAD and found.text.startswith("no aarch64-linux-gnu-fake-gcc-12")
+    uprobes = {row.name: row for row in it.probing()}["uprobes"]
+    assert (uprobes.state, uprobes.remedy) == (LIMITED, "stapy --explain E0265")
 
 
 def test_programs_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,6 +194,9 @@ servers that did not answer, or not with all that they know.""",
     "W0696": """The handler of a counter
 `.counter("name")` only counts: `@perf("name")` reads it in other probes. Nothing is hit, so what
 stands in its braces never runs.""",
+    "W0697": """Stacks of programs that are not walked
+ubacktrace() and its like have the tables for x86-64 programs only. Elsewhere such a stack has one
+address: where the program is.""",
     "W0663": """Others can read a key
 Whoever has the private key can sign modules for all kernels that know it.  Keep it in a file that
 only its owner may read (chmod 600), best on a machine that traces nothing.""",

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from stapy.services import Services
 
 MAX_DEPTH = 64
+# Points that are made where those of a family are not.
+_OF_PROCESSES = 'process("PATH").begin, .end, .thread.begin, .thread.end, .syscall are made for it'
+_INSTEAD = {"uprobe": _OF_PROCESSES, "usdt": _OF_PROCESSES}
 _REASONS = 3  # of an alias that matches nothing, which may have many places
 
 
@@ -270,7 +273,11 @@ class Points:
                 "E0265",
                 f"{family.name} probes are not made for {self.services.machine.name}",
                 point.span,
-                notes=[f"kernel {getattr(self.services.kernel, 'release', '')} is for it"],
+                notes=[
+                    f"kernel {getattr(self.services.kernel, 'release', '')} is for "
+                    f"{self.services.machine.name}"
+                ],
+                hint=_INSTEAD.get(family.name, ""),
             )
         known = known_lines(family, point, self.services) if self.only_names else None
         return family.resolve(point, self.services) if known is None else known
