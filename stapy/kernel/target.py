@@ -109,7 +109,8 @@ def _way_to_kernel(architecture: str, sysroot: str | None, line: str = "6.1") ->
 
 
 def _known_releases(sysroot: str | None) -> list[str]:
-    return [name for root in roots(sysroot) for name in releases(root)]
+    known = dict.fromkeys(name for root in roots(sysroot) for name in releases(root))
+    return list(known)  # once each: a root may have headers, another the image
 
 
 def _may_be_for(release: str, architecture: str) -> bool:
