@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shlex import quote
+from typing import TYPE_CHECKING, NoReturn
 
 from stapy import kernel as kernels
 from stapy.options.tools import APART, TOOLS
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.options import Options
     from stapy.session.messages import PassMessages
+
+_ELF = b"\x7fELF"  # what modules and programs begin with
 
 
 def check_cache(session: PassMessages) -> None:
@@ -43,6 +46,8 @@ def read_texts(session: PassMessages) -> list[tuple[str, str]]:
                 kind="parse error",
                 hint=_meant_for_option(options),
             )
+        if data.startswith(_ELF):
+            _refuse_compiled(session, options.script_file)
         texts.append((options.script_file, data.decode("utf-8", "surrogateescape")))
     for number, text in enumerate(options.extra_scripts, 1):
         texts.append((f"<input {number}>", text))
@@ -66,6 +71,20 @@ def find_kernel(session: PassMessages) -> Kernel:
         except VmError as error:
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)
     return kernels.find_kernel(release, session.diagnostics, options.sysroot, options.architecture)
+
+
+def _refuse_compiled(session: PassMessages, file: str) -> NoReturn:
+    """Refuse a module or a program where a script is wanted, with what takes it."""
+    session.at_pass = 1
+    is_module = file.endswith(".ko")
+    session.refuse(
+        "E0196",
+        f"Input file '{file}' is a compiled {'module' if is_module else 'program'}, not a script",
+        kind="parse error",
+        hint=f"stapy-run {quote(file)} runs a module"
+        if is_module
+        else f'-c {quote(file)} runs it, process("{file}") in a script names it',
+    )
 
 
 def _meant_for_option(options: Options) -> str:

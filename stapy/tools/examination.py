@@ -251,7 +251,9 @@ def cache() -> Finding:
     folder = place.folder
     limit = Cache(folder).setting("cache_mb_limit", DEFAULT_LIMIT_MB)
     size = sum(_sizes(folder)) / (1 << 20)
-    text = f"{folder}, {size:.0f} of {limit} MB, of {_owner(folder)}"
+    # What is made counts at once, what is too much goes later.
+    much = f", brought below {limit} MB when something is made" if size > limit else ""
+    text = f"{folder}, {size:.0f} of {limit} MB{much}, of {_owner(folder)}"
     if place.complaint:
         return Finding("cache", LIMITED, f"{text}; {place.complaint}",
                        f"chown -R {os.geteuid()} {folder}, or set $XDG_CACHE_HOME")  # fmt: skip

@@ -60,6 +60,26 @@ def test_a_file_that_is_not_there_fails_pass_1(
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("made.ko", "stapy-run {} runs a module"),
+        ("program", '-c {} runs it, process("{}") in a script names it'),
+    ],
+)
+def test_a_compiled_file_is_no_script(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, hint: str
+) -> None:
+    """What takes it is named; the bytes are not read as text."""
+    file = tmp_path / name
+    file.write_bytes(b"\x7fELF\2\1\1\0\xff")
+    assert session_of(script_text=None, script_file=str(file)).main() == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "not a script" in said
+    assert hint.format(file, file) in said
+    assert "E0109" not in said
+
+
+@pytest.mark.parametrize(
     ("fields", "reasons"), [({"last_pass": 4}, []), ({"vm": True}, []), ({}, ["no rights"])]
 )
 def test_the_host_is_asked_only_when_it_will_load(

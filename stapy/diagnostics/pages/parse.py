@@ -143,6 +143,9 @@ and for the kinds of probe points: `stapy --doc execname`, `stapy --doc vfs.read
 timer`, `stapy --doc 'kernel.function("vfs_read")'`. A pattern lists names: `stapy --doc '*stack*'`.
 Functions of the kernel are no names of the language: stapy -l 'kernel.function("NAME")' finds
 them.""",
+    "E0196": """A compiled file is no script
+stapy translates scripts. `stapy-run NAME.ko` runs a module that was made before; a program is named
+in a script by `process("PATH")`, or run while the script does by -c.""",
     "E0192": """A script for another tracer
 bpftrace, DTrace, perf and ftrace name probes by words with colons. Here a script is a list of
 `probe POINT { … }`: kprobe:f is kernel.function("f"), syscall::read:entry is syscall.read,
