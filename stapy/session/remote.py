@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from shutil import rmtree
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from stapy.arch import ARCHITECTURES, architecture, host_name, spelling
 from stapy.ending import heard
 from stapy.record import Record, replace
 from stapy.remote import ask, hosts, parcel, ssh
@@ -41,6 +42,17 @@ class Made(Record):
     name: str
     image: bytes
     options: RunOptions
+
+
+class Target(NamedTuple):
+    """What hosts share a module of: a kernel, and the architecture unless it is this machine's."""
+
+    release: str
+    architecture: str
+
+    def __str__(self) -> str:
+        """Name it in a message."""
+        return f"{self.release} ({self.architecture})" if self.architecture else self.release
 
 
 class OneKernel(Session):
@@ -151,57 +163,62 @@ class Fleet:
         may_ask = os.isatty(0) and os.isatty(2)
         answers = ask.ask(there, self.folder, may_ask=may_ask, tell=progress.tell)
         progress.clear()
-        machine = os.uname().machine
         for number in sorted(answers.failures):
             self._lose(self.hosts[number], answers.failures[number])
         for number, facts in sorted(answers.facts.items()):
             self.session.verbose(f"host {number} has {facts.release} {facts.machine}")
-            if facts.machine != machine:
-                why = (
-                    f"it is a {facts.machine}; --remote makes modules for {machine} only"
-                    " (make them with -a and -p4, and call stapy-run there)"
-                )
+            why = self._no_module_for(facts)
+            if why:
                 self._lose(self.hosts[number], why)
                 del answers.facts[number]
         return answers.facts
 
+    def _no_module_for(self, facts: HostFacts) -> str:
+        """Say why the machine of a host takes none of the modules that are made, or ""."""
+        found, wanted = architecture(facts.machine), self.options.architecture
+        if found is None:
+            return f"it is a {facts.machine}; modules are made for {' and '.join(ARCHITECTURES)}"
+        if wanted and found.name != wanted:
+            return f"it is a {facts.machine}, {self.options.architecture_by} says {wanted}"
+        return ""
+
     # --- passes 1 to 4 -------------------------------------------------------
 
-    def _build(self, facts: dict[int, HostFacts], given: str | None) -> dict[str, Made]:
-        """Take the passes once for each kernel and return the modules by release."""
-        found: dict[str, Made] = {}
-        releases = sorted({one.release for one in facts.values()})
-        if self.options.module_name and len(releases) > 1:
+    def _build(self, facts: dict[int, HostFacts], given: str | None) -> dict[Target, Made]:
+        """Take the passes once for each kernel and return the modules."""
+        found: dict[Target, Made] = {}
+        targets = sorted({_target(one) for one in facts.values()})
+        if self.options.module_name and len(targets) > 1:
             self.session.warn_here(
                 "W0659",
-                f"{self.options.module_name}.ko is left for the kernel {releases[-1]} only:"
+                f"{self.options.module_name}.ko is left for the kernel {targets[-1]} only:"
                 " the hosts have several",
             )
-        for at, release in enumerate(releases):
-            build = OneKernel(_for_release(self.options, release, given, is_first=at == 0))
+        for at, target in enumerate(targets):
+            build = OneKernel(_for_target(self.options, target, given, is_first=at == 0))
             status = build.main()
             if self.interrupted:
                 raise KeyboardInterrupt
             if build.made is not None and status == 0:
-                found[release] = build.made
+                found[target] = build.made
                 continue
             if status == 0 and self.options.last_pass < 5:
                 continue
             for number, one in sorted(facts.items()):
-                if one.release == release:
-                    self._lose(self.hosts[number], f"there is no module for its kernel {release}")
+                if _target(one) == target:
+                    self._lose(self.hosts[number], f"there is no module for its kernel {target}")
         return found
 
     # --- pass 5 ----------------------------------------------------------------
 
-    def _run(self, facts: dict[int, HostFacts], made: dict[str, Made]) -> None:
+    def _run(self, facts: dict[int, HostFacts], made: dict[Target, Made]) -> None:
         options = self.options
         size, keep = RunOptions(output=options.output, rotate=options.rotate or "").rotation()
         try:
             (sink,) = make_sinks([], options.output, size, keep)
             crowd = Crowd(sink, self._lose, prefixes=options.remote_prefix)
             files = parcel.runner()
-            ready = [number for number in sorted(facts) if facts[number].release in made]
+            ready = [number for number in sorted(facts) if _target(facts[number]) in made]
             try:
                 # A row of files has whole lines, when programs are to read them.
                 is_alone = len(ready) == 1 and not (options.format and options.rotate)
@@ -220,10 +237,10 @@ class Fleet:
         number: int,
         facts: HostFacts,
         files: dict[str, bytes],
-        made: dict[str, Made],
+        made: dict[Target, Made],
         is_alone: bool,
     ) -> None:
-        host, module = self.hosts[number], made[facts.release]
+        host, module = self.hosts[number], made[_target(facts)]
         place = parcel.folder()
         file = f"{module.name}.ko"
         run = module.options
@@ -261,13 +278,20 @@ def run(session: Session) -> int:
     return Fleet(session).main()
 
 
-def _for_release(options: Options, release: str, given: str | None, *, is_first: bool) -> Options:
+def _target(facts: HostFacts) -> Target:
+    """Name the module that a host takes."""
+    name = spelling(facts.machine)
+    return Target(facts.release, "" if name == host_name() else name)
+
+
+def _for_target(options: Options, target: Target, given: str | None, *, is_first: bool) -> Options:
     """Make the options of the passes for one kernel of the hosts."""
     changed: Options = replace(
         options,
         remotes=[],
         elsewhere=True,
-        release=release,
+        release=target.release,
+        architecture=target.architecture or options.architecture,
         notices=options.notices if is_first else [],
     )
     if given is not None:  # standard input was read once, for all kernels

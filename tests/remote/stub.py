@@ -35,8 +35,9 @@ eval "$*"
 """
 _UNAME = """\
 #!/bin/sh
-[ "$1" = -m ] && case $STUB_HOST in arm*) echo aarch64; exit ;; esac
+[ "$1" = -m ] && case $STUB_HOST in arm*) echo aarch64; exit ;; odd*) echo riscv64; exit ;; esac
 [ "$1" = -r ] && [ -e "$STUB_RELEASES/$STUB_HOST" ] && exec cat "$STUB_RELEASES/$STUB_HOST"
+[ "$1" = -r ] && case $STUB_HOST in arm*) echo "1.2.3-$STUB_HOST"; exit ;; esac
 exec /bin/uname "$@"
 """
 _ID = """\

@@ -13,6 +13,7 @@ from tests.remote import stub
 
 SCRIPT = ["-e", 'probe begin { println("hello") }']
 RELEASES = kernels.lines()
+ARM64 = os.environ.get("STAPY_TEST_ARM64", "")
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,8 @@ def stubbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("dead1", "ssh: connect to host dead1 port 22: Connection refused"),
         ("me@shut", "shut: Permission denied (publickey)."),
-        ("arm1", "it is a aarch64; --remote makes modules for x86_64 only"),
+        ("arm1", "there is no module for its kernel 1.2.3-arm1 (arm64)"),
+        ("odd1", "it is a riscv64; modules are made for x86_64 and arm64"),
         ("old1", "its python3 is 3.8; stapy-run needs 3.9 or newer"),
         ("user1", "loading modules needs root there"),
     ],
@@ -40,6 +42,13 @@ def test_a_host_that_cannot_be_used_is_named(
     assert f"run error: host 0 ({uri}): {why}" in said
     assert "Pass 5: run failed." in said
     assert "Traceback" not in said
+
+
+def test_hosts_of_another_architecture_than_that_of_the_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["-a", "x86_64", "--remote=arm1", *SCRIPT]) == 1
+    assert "host 0 (arm1): it is a aarch64, -a says x86_64" in capsys.readouterr().err
 
 
 def test_without_ssh(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +80,20 @@ def test_one_module_for_each_kernel(stubbed: Path, capsys: pytest.CaptureFixture
     told = capsys.readouterr()
     assert told.out.count("hello") == 2
     assert told.err.count("Pass 2: analyzed script") == 2
+
+
+@pytest.mark.build
+@pytest.mark.skipif(not RELEASES or not ARM64, reason="kernels of both architectures are needed")
+def test_one_module_for_each_architecture(
+    stubbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hosts of two architectures: each has the C of its own registers, made once."""
+    for name, release in (("a", RELEASES[0]), ("arm1", ARM64), ("arm2", ARM64)):
+        (stubbed / "releases" / name).write_text(f"{release}\n")
+    script = ["-e", 'probe kernel.function("vfs_read") { println($file) }']
+    assert main(["--remote=a", "--remote=arm1", "--remote=arm2", "-p3", *script]) == 0
+    told = capsys.readouterr().out
+    assert (told.count("regs->di"), told.count("regs->regs[0]")) == (1, 1)
 
 
 @pytest.mark.build
