@@ -327,6 +327,8 @@ FORMATS = ("json", "csv", "folded")
 
 def output_format(options: Options, value: str) -> None:
     """Take a form of output; text is none."""
+    if value == "openmetrics":
+        raise UsageError("openmetrics is served, not printed: --metrics ADDRESS:PORT does it.")
     choice("format", "output format", "text", *FORMATS)(options, value)
     if value == "text":
         options.format = ""

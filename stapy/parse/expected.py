@@ -261,6 +261,8 @@ class Expectation:
             return "did you mean '=='?"
         if token.type == "JUNK" and token.value == "'":
             return "strings stand in double quotes"
+        if token.type == "JUNK" and token.value == "@" and "IDENT" in kinds:
+            return "variables have no '@', and arrays have names: 'global x', then 'x[key] <<< 1'"
         if token.type in _DECLARATION_WORDS and self.opened:
             return "a '}' is missing before this declaration"
         if token.value in ("long", "string") and self._in_head("FOR"):

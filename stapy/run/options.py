@@ -163,6 +163,8 @@ def _number(option: str, text: str, low: int, high: int) -> int:
 def _format(text: str) -> str:
     from .render import FORMATS
 
+    if text == "openmetrics":
+        raise UsageError("openmetrics is served, not printed: --metrics ADDRESS:PORT does it.")
     if text not in FORMATS:
         raise UsageError(f"Invalid output format '{text}' (should be one of {', '.join(FORMATS)}).")
     return text

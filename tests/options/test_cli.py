@@ -103,6 +103,7 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["x.stp", "-5.5e3"], "stands behind '--'"),
         (["-e", "probe begin {}", "-file"], "stapy SCRIPT -- -file"),
         (["--format=xml", "x.stp"], "Invalid output format 'xml'"),
+        (["--format=openmetrics", "x.stp"], "--metrics ADDRESS:PORT does it"),
         (["--format=json", "-b", "x.stp"], "--format cannot be given with -b"),
         (["--format=json", "--monitor", "x.stp"], "--format cannot be given with --monitor"),
         (["--format=json", "-DSTP_BULKMODE", "x.stp"], "--format cannot be given with -b"),

@@ -60,6 +60,12 @@ def test_independent_errors_are_all_reported(text: str, places: list[tuple[int, 
     assert found == places
 
 
+@pytest.mark.parametrize("body", ["@[execname()] = count()", "@ = count();", "println(@)"])
+def test_a_map_of_bpftrace_has_no_name(body: str) -> None:
+    _, diagnostics = parse(f"probe begin {{ {body} }}")
+    assert diagnostics.errors[0].hint.startswith("variables have no '@', and arrays have names")
+
+
 @pytest.mark.parametrize(
     ("head", "hint"),
     [

@@ -63,6 +63,7 @@ def test_parse(line, field, value):
         ("-c a -x 1 m.ko", "exclude each other"),
         ("-C pink m.ko", "Invalid value 'pink'"),
         ("--format=xml m.ko", "Invalid output format 'xml'"),
+        ("--format=openmetrics m.ko", "--metrics ADDRESS:PORT does it"),
         ("--format=json -M 1 m.ko", "goes without --format"),
         ("--format=csv -S 1 -o f m.ko", "-S goes without --format=csv"),
         ("--metrics :1 m.ko", "for --metrics: an address is needed"),
