@@ -238,7 +238,8 @@ FAMILIES = {
 VARIABLES = {
     "comm": "execname()", "execname": "execname()", "pid": "pid()", "tid": "tid()",
     "ppid": "ppid()", "uid": "uid()", "gid": "gid()", "cpu": "cpu()", "nsecs": "gettimeofday_ns()",
-    "elapsed": "ktime_get_ns() less what it was in probe begin", "timestamp": "gettimeofday_ns()", "curtask": "task_current()",
+    "elapsed": "ktime_get_ns() less what it was in probe begin",
+    "timestamp": "gettimeofday_ns()", "curtask": "task_current()",
     "curthread": "task_current()", "walltimestamp": "gettimeofday_ns()",
     "vtimestamp": "task_utime() + task_stime()", "probefunc": "probefunc()", "probe": "pp()",
     "func": "probefunc()", "probemod": "probemod()", "probename": "pn()", "retval": "$return",
