@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from stapy.plot import files
 from stapy.plot.choice import PlotWish, choose
 from tests.plot.test_charts import of_global, read
-from tests.plot.test_files import ALL, EVIL
+from tests.plot.test_files import ALL, EVIL, plot
 from tests.site import browser
 
 if TYPE_CHECKING:
@@ -33,13 +34,9 @@ BOXES = """() => Object.fromEntries(
   }))"""
 
 
-@pytest.fixture
-def tab(tmp_path: Path) -> Iterator[tuple[Tab, list[str]]]:
-    if why := browser.missing():
-        pytest.skip(why)
-    drawn = choose(read(tmp_path, *STACKS, *ALL), PlotWish())
-    place = tmp_path / "a.html"
-    place.write_bytes(files.WRITERS[".html"](drawn, EVIL.encode("utf-8", "replace").decode()))
+@contextmanager
+def shown(place: Path) -> Iterator[tuple[Tab, list[str]]]:
+    """Show a page to the browser when it has drawn; with what the page says and asks for."""
     with browser.browser() as opened:
         page = browser.tab(opened, browser.DESK)
         said: list[str] = []
@@ -50,6 +47,17 @@ def tab(tmp_path: Path) -> Iterator[tuple[Tab, list[str]]]:
         page.goto(place.as_uri())
         page.wait_for_function("document.getElementById('plot').view")
         yield page, said
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[tuple[Tab, list[str]]]:
+    if why := browser.missing():
+        pytest.skip(why)
+    drawn = choose(read(tmp_path, *STACKS, *ALL), PlotWish())
+    place = tmp_path / "a.html"
+    place.write_bytes(files.WRITERS[".html"](drawn, EVIL.encode("utf-8", "replace").decode()))
+    with shown(place) as page:
+        yield page
 
 
 def boxes(page: Tab, **wanted: list[int]) -> dict[str, Any]:
@@ -101,6 +109,22 @@ def test_the_page_zooms_and_searches(tab: tuple[Tab, list[str]]) -> None:
     page.wait_for_function("document.querySelector('#told').textContent === ''")
     assert page.locator(".chart0_layer_0_marks path[fill='#c026d3']").count() == 0
     assert len(said) == 1 and said[0].startswith("a request: file:"), said  # the page itself
+
+
+def test_folded_stacks_zoom_as_those_of_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What ``--format=folded`` printed: a box for each frame, as wide as its count."""
+    if why := browser.missing():
+        pytest.skip(why)
+    recorded, place = tmp_path / "stacks.folded", tmp_path / "a.html"
+    recorded.write_text("main;read 30\nmain;write;copy 10\nidle 60\n")
+    assert plot(str(recorded), "-o", str(place)) == 0, capsys.readouterr().err
+    with shown(place) as (page, said):
+        boxes(page, idle=[0, 600], main=[600, 1000], read=[600, 900], copy=[900, 1000])
+        page.locator(".chart0_layer_0_marks path[aria-label='write: 10']").click()
+        boxes(page, write=[0, 1000], copy=[0, 1000])
+        assert len(said) == 1 and said[0].startswith("a request: file:"), said
 
 
 def test_labels_stay_inside_of_an_svg(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,13 @@ def test_json_has_each_print_each_global_and_each_message(
     messages = [(row["type"], row["message"]) for row in found if "message" in row]
     assert ("warning", "careful") in messages, said
     assert any(kind == "error" and "told" in text for kind, text in messages), said
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="there is no jq: apt-get install jq")
+def test_jq_reads_records_as_they_come(two: Machine, modules: dict[str, Path]) -> None:
+    ask = """'select(.type == "print" and .fields.by) | [.probe, .fields.by, .fields.names]'"""
+    stdout, said = shell(two, modules, f"$run --format=json $records | jq -c {ask}; true")
+    assert stdout.decode().splitlines() == ['["begin",1,"y"]'], said
 
 
 def test_globals_come_at_the_end_with_keys_and_types(
