@@ -45,6 +45,10 @@ def make(kernel: Kernel, options: Options) -> StapyServer:
 
 
 def _serve_documents(server: StapyServer) -> None:
+    @server.feature(lsp.INITIALIZED)
+    async def greeted(params: lsp.InitializedParams) -> None:
+        await server.warm()
+
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         await server.check(params.text_document.uri, 0)

@@ -16,6 +16,7 @@ BODY = 'probe kernel.function("f") { '
         ("pro", CursorContext.TOP, "pro", ""),
         ("global a\npro", CursorContext.TOP, "pro", ""),
         ("probe begin { }\nfun", CursorContext.TOP, "fun", ""),
+        ("global a = %( $# > 0 %? $1 %: @# %)\nprobe sys", CursorContext.POINT, "sys", ""),
         ("probe ", CursorContext.POINT, "", ""),
         ("probe sys", CursorContext.POINT, "sys", ""),
         ("probe syscall.op", CursorContext.POINT, "op", "syscall."),

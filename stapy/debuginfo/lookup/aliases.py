@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from stapy.debuginfo.loading import Loaded
-from stapy.debuginfo.symbols.table import SHARED, is_function, section_of, shared
+from stapy.debuginfo.symbols.table import is_function, section_of, shared
 
 
 def second_names(
@@ -30,9 +30,7 @@ def second_names(
     if not wanted:
         return
     # What shares its address with no function of BTF is the end of a section or a label.
-    for name, kind in loaded.symbols.rows(""):
-        group = shared(kind) if SHARED in kind else ""
-        if group in wanted:
-            number = loaded.btf.function_number(name)
-            if number is not None:
-                yield wanted.pop(group), number
+    for name, group in loaded.symbols.sharing(wanted):
+        number = loaded.btf.function_number(name) if group in wanted else None
+        if number is not None:
+            yield wanted.pop(group), number

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Protocol
 
 from stapy.debuginfo.elf import STT_FUNC, ElfFile
@@ -22,6 +23,7 @@ _TEXT = "tTwW"
 _MANY = 64  # so many names one by one cost as much as all of them from the cache
 # Behind this mark stands a number that all names of one address share.
 SHARED = "="
+_GROUP = re.compile(rf"{SHARED}(\d+)$", re.MULTILINE)
 
 
 class Symbols(Protocol):
@@ -32,6 +34,9 @@ class Symbols(Protocol):
 
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Yield ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
+
+    def sharing(self, groups: Container[str]) -> Iterator[tuple[str, str]]:
+        """Yield ``(name, group)`` of the symbols of some groups (see `shared`), sorted by name."""
 
 
 class LineSymbols:
@@ -51,6 +56,14 @@ class LineSymbols:
             name, space, kind = line.rpartition(" ")
             if space:
                 yield name, kind
+
+    def sharing(self, groups: Container[str]) -> Iterator[tuple[str, str]]:
+        """Yield ``(name, group)`` of the symbols of some groups (see `shared`), sorted by name."""
+        text = self._lines.text_of(b"")
+        for found in _GROUP.finditer(text):
+            if found[1] in groups:
+                line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+                yield line.rpartition(" ")[0], found[1]
 
 
 class PackedSymbols:
@@ -80,6 +93,10 @@ class PackedSymbols:
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Yield ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
         return self._lines().rows(prefix)
+
+    def sharing(self, groups: Container[str]) -> Iterator[tuple[str, str]]:
+        """Yield ``(name, group)`` of the symbols of some groups (see `shared`), sorted by name."""
+        return self._lines().sharing(groups)
 
 
 def is_function(kinds: list[str]) -> bool:
