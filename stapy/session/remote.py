@@ -44,7 +44,7 @@ class Made(Record):
     options: RunOptions
 
 
-class Target(NamedTuple):
+class RemoteTarget(NamedTuple):
     """What hosts share a module of: a kernel, and the architecture unless it is this machine's."""
 
     release: str
@@ -184,9 +184,9 @@ class Fleet:
 
     # --- passes 1 to 4 -------------------------------------------------------
 
-    def _build(self, facts: dict[int, HostFacts], given: str | None) -> dict[Target, Made]:
+    def _build(self, facts: dict[int, HostFacts], given: str | None) -> dict[RemoteTarget, Made]:
         """Take the passes once for each kernel and return the modules."""
-        found: dict[Target, Made] = {}
+        found: dict[RemoteTarget, Made] = {}
         targets = sorted({_target(one) for one in facts.values()})
         if self.options.module_name and len(targets) > 1:
             self.session.warn_here(
@@ -211,7 +211,7 @@ class Fleet:
 
     # --- pass 5 ----------------------------------------------------------------
 
-    def _run(self, facts: dict[int, HostFacts], made: dict[Target, Made]) -> None:
+    def _run(self, facts: dict[int, HostFacts], made: dict[RemoteTarget, Made]) -> None:
         options = self.options
         size, keep = RunOptions(output=options.output, rotate=options.rotate or "").rotation()
         try:
@@ -237,7 +237,7 @@ class Fleet:
         number: int,
         facts: HostFacts,
         files: dict[str, bytes],
-        made: dict[Target, Made],
+        made: dict[RemoteTarget, Made],
         is_alone: bool,
     ) -> None:
         host, module = self.hosts[number], made[_target(facts)]
@@ -278,13 +278,15 @@ def run(session: Session) -> int:
     return Fleet(session).main()
 
 
-def _target(facts: HostFacts) -> Target:
+def _target(facts: HostFacts) -> RemoteTarget:
     """Name the module that a host takes."""
     name = spelling(facts.machine)
-    return Target(facts.release, "" if name == host_name() else name)
+    return RemoteTarget(facts.release, "" if name == host_name() else name)
 
 
-def _for_target(options: Options, target: Target, given: str | None, *, is_first: bool) -> Options:
+def _for_target(
+    options: Options, target: RemoteTarget, given: str | None, *, is_first: bool
+) -> Options:
     """Make the options of the passes for one kernel of the hosts."""
     changed: Options = replace(
         options,

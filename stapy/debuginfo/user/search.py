@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterator
 from glob import escape
@@ -137,8 +138,6 @@ def of_command(command: str) -> str | None:
     """Find the program that a command line begins with; None where only a shell knows."""
     if _SHELL & set(_QUOTED.sub("", command)):
         return None
-    import shlex
-
     try:
         words = shlex.split(command)
     except ValueError:
