@@ -31,6 +31,40 @@ def test_heads_are_complete(one: examples.Example) -> None:
     assert printed
 
 
+# The tools that bpftrace has in its folder tools/.
+OF_BPFTRACE = """bashreadline biolatency biolatency-kp biosnoop biostacks bitesize capable cpuwalk
+dcsnoop execsnoop gethostlatency killsnoop loads mdflush mountsnoop naptime oomkill opensnoop
+pidpersec runqlat runqlen setuids ssllatency sslsnoop statsnoop swapin syncsnoop syscount tcpaccept
+tcpconnect tcpdrop tcplife tcpretrans tcpsynbl threadsnoop undump vfscount vfsstat writeback
+xfsdist"""
+
+
+def test_tools_of_bpftrace() -> None:
+    """What docs/from-bpftrace.md says of each is so: the same name, another one, or none."""
+    page = (ROOT / "docs" / "from-bpftrace.md").read_text()
+    found = re.search(r"under the same names: (.*?)\. The others:\n\n(.*?)\n\n", page, re.DOTALL)
+    assert found
+    same = re.findall(r"`(\S+?)`", found[1])
+    assert [name for name in same if name not in NAMES] == []
+    others: list[str] = []
+    for row in found[2].splitlines()[2:]:
+        _, theirs, ours, _ = row.split("|")
+        others += re.findall(r"`(\S+?)`", theirs)
+        counterparts = re.findall(r"`(\S+?)`", ours)
+        assert counterparts or ours.strip() == "none", row
+        assert set(counterparts) <= set(NAMES), row
+    assert sorted(same + others) == sorted(OF_BPFTRACE.split())
+    assert not set(others) & set(NAMES), "these have the same name"
+
+
+def test_lines_of_samples_that_are_cut_say_so() -> None:
+    """A line of a sample that would not fit is cut with a sign."""
+    for one in GALLERY:
+        for line in one.told["sample"].split("\n")[1:]:
+            opened = line.count("(") - line.count(")")
+            assert line.rstrip().endswith("…") or opened <= 0, (one.name, line)
+
+
 def test_names_are_unique_and_no_subjects() -> None:
     assert len(GALLERY) >= 40
     assert len(set(NAMES)) == len(NAMES)
