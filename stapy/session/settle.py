@@ -22,6 +22,8 @@ DEFINES = frozenset({
 
 _PROGRAMS = "probes of programs have no such limit here"
 _OUTPUT = "output goes another way than SystemTap's"
+_MESSAGES = "it is for messages of SystemTap's own runtime"
+_DYNINST = "there is no runtime of that kind"
 # Macros that SystemTap knows and that change nothing here, each with the reason.
 WITHOUT_EFFECT = {
     "MAXUPROBES": _PROGRAMS,
@@ -52,7 +54,19 @@ WITHOUT_EFFECT = {
     "STP_EXECTRACE": "statements are not traced",
     "STP_STDOUT_NOT_ATTY": "standard output is looked at when it is written to",
     "STP_FORCE_STDOUT_TTY": "standard output is looked at when it is written to",
-}
+    **dict.fromkeys(
+        ("DEBUG_MEM", "DEBUG_TRANS", "DEBUG_UPROBES", "DEBUG_TASK_FINDER", "DEBUG_TASK_FINDER_VMA",
+         "DEBUG_UNWIND", "DEBUG_SYMBOLS", "DEBUG_PROBES", "DEBUG_KPROBES", "DEBUG_TIME",
+         "DEBUG_TRACEPOINTS", "DEBUG_PRIVILEGE", "DEBUG_STP_ON_THE_FLY", "DEBUG_SHM",
+         "STP_TF_DEBUG"),
+        _MESSAGES,
+    ),
+    **dict.fromkeys(
+        ("STP_BUFFER_SIZE_SHIFT", "STP_LOG_BUF_LEN", "STP_LOG_BUF_ENTRIES_SHIFT",
+         "STP_DYNINST_QUEUE_ITEMS", "STP_DYNINST_TIMEOUT_SECS"),
+        _DYNINST,
+    ),
+}  # fmt: skip
 
 
 # What passes 1 and 2 of the smallest script take, without bytecode. With less, Python 3.11 may not

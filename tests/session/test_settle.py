@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -88,6 +89,17 @@ def test_every_macro_of_no_effect_says_why() -> None:
     settle.check_defines(dict.fromkeys(settle.WITHOUT_EFFECT, "1"), diagnostics)
     assert len(diagnostics.items) == len(settle.WITHOUT_EFFECT)
     assert not settle.known_defines() & set(settle.WITHOUT_EFFECT)
+
+
+def test_each_macro_of_the_table_of_features_is_known() -> None:
+    """A limit of SystemTap's does something, or its lack of effect is told."""
+    known = settle.known_defines() | set(settle.WITHOUT_EFFECT)
+    rows = re.findall(
+        r"^\| DM-\d+ \|([^|]*)\|", (ROOT / "docs" / "features.md").read_text(), re.MULTILINE
+    )
+    names = {name for row in rows for name in re.findall(r"\b[A-Z][A-Z\d_]{4,}\b", row)}
+    assert len(names) > 70
+    assert names <= known
 
 
 def test_runtime_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
