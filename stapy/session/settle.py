@@ -69,6 +69,18 @@ WITHOUT_EFFECT = {
 }  # fmt: skip
 
 
+# What C, the compiler and every file of the kernel have a meaning for.
+STANDARD = frozenset(
+    """
+    asm auto break case char const continue default do double else enum extern float for goto
+    if inline int long register restrict return short signed sizeof static struct switch
+    typedef typeof union unsigned void volatile while _Bool _Static_assert __asm__
+    __attribute__ __typeof__ __builtin_expect bool true false NULL size_t ssize_t ptrdiff_t
+    intptr_t uintptr_t u8 u16 u32 u64 s8 s16 s32 s64 __u8 __u16 __u32 __u64 __s8 __s16 __s32
+    __s64 current likely unlikely READ_ONCE WRITE_ONCE container_of ARRAY_SIZE offsetof
+    """.split()  # noqa: SIM905
+)
+
 # What passes 1 and 2 of the smallest script take, without bytecode. With less, Python 3.11 may not
 # end: where it has no room for the number of an instruction, it unwinds the same frame for ever.
 LEAST_MEMORY = 48 << 20
@@ -102,6 +114,7 @@ def known_defines() -> set[str]:
 def check_defines(defines: dict[str, str], diagnostics: Diagnostics) -> None:
     """Warn of a limit that is spelled wrongly, and of those that have no effect here.
 
+    One that differs by case only, and a word that C or the kernel has a meaning for, is an error.
     Other names are macros for the script's own C, of which nothing is known.
     """
     if not defines:
@@ -109,22 +122,53 @@ def check_defines(defines: dict[str, str], diagnostics: Diagnostics) -> None:
     from stapy.diagnostics.suggest import distance, nearest
 
     known = known_defines()
+    _check_buckets(defines, diagnostics)
     for name in defines:
         if name in known:
             continue
         if name in WITHOUT_EFFECT:
             diagnostics.warning("W0653", f"-D {name} has no effect: {WITHOUT_EFFECT[name]}")
             continue
+        if name in STANDARD:
+            diagnostics.error(
+                "semantic error",
+                "E0294",
+                f"-D {name}={defines[name]}: C or the kernel has a meaning for this name",
+                hint="choose another name for the macro",
+            )
+            continue
         bare = name.removeprefix("STP_").removeprefix("STAP_")
         close = [bare] if bare in known else nearest(name, known | set(WITHOUT_EFFECT))
         # Of equals, one that has an effect.
         close.sort(key=lambda near: (distance(name.lower(), near.lower(), 9), near not in known))
-        if close and close_enough(name, close[0]):
+        if close and close[0].lower() == name.lower():
+            diagnostics.error(
+                "semantic error",
+                "E0294",
+                f"-D {name} is no limit of stapy: those have capital letters",
+                hint=f"did you mean -D {close[0]}?",
+            )
+        elif close and close_enough(name, close[0]):
             diagnostics.warning(
                 "W0655",
                 f"-D {name} is no limit of stapy",
                 hint=f"did you mean -D {close[0]}?",
             )
+
+
+def _check_buckets(defines: dict[str, str], diagnostics: Diagnostics) -> None:
+    """Report a number of a histogram's buckets for which the kernel has no room."""
+    from stapy.elaborate.lower.stats import POSSIBLE_BUCKETS
+
+    value = defines.get("STP_MAX_BUCKETS", "")
+    digits = value.rstrip("uUlL")
+    if digits.isdecimal() and int(digits) > POSSIBLE_BUCKETS:
+        diagnostics.error(
+            "semantic error",
+            "E0290",
+            f"-D STP_MAX_BUCKETS={value}: takes at most {POSSIBLE_BUCKETS}",
+            hint="the kernel has 32 KiB for the buckets of one processor",
+        )
 
 
 def close_enough(name: str, limit: str) -> bool:

@@ -9,6 +9,8 @@ from stapy.cache import Cache
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.ir import program as p
 from stapy.options import Options
+from stapy.paths import data_dir
+from stapy.translate import defines
 from stapy.translate.c.text import string_literal
 from stapy.translate.manifest import make_manifest
 from stapy.translate.model import build
@@ -48,10 +50,15 @@ def make_source(
     templates = Templates(cache=_cache(options))
     for family in model["families"]:
         family["table"] = templates.render("rows.c.j2", family)
-    text = templates.render("module.c.j2", model)
+    text = number_lines(templates.render("module.c.j2", model), file)
+    runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
+    macros = {row["name"]: row["value"] for row in unit.limits.others()}
+    defines.check(macros, text, file, runtime, diagnostics)
+    if diagnostics.errors:
+        raise Stop
     return ModuleSource(
         name=name,
-        files={file: number_lines(text, file)},
+        files={file: text},
         manifest=_manifest(unit, options, name, script_name, script_text),
         features=set(program.features),
         kbuild_flags=list(options.kbuild_flags),

@@ -125,6 +125,13 @@ WARNED = [
     "-D MAXUPROBES=5",
 ]  # fmt: skip
 
+# Macros that would change C that is not the script's.
+REFUSED_DEFINES = [
+    ("-D true=0", "C or the kernel has a meaning for this name"),
+    ("-D maxaction=3", "did you mean -D MAXACTION?"),
+    ("-D STP_MAX_BUCKETS=20000", "takes at most 4090"),
+]
+
 TEXTS = {
     "HELLO": HELLO,
     "C": C,
@@ -170,6 +177,16 @@ def test_is_refused_in_one_line(
     status, text = said(f"{line} -p1 -e HELLO", tmp_path, capsys)
     assert status == 1
     assert re.fullmatch(r"ERROR: -.* is not supported: .{20,}\.\n", text)
+
+
+@pytest.mark.parametrize(("line", "why"), REFUSED_DEFINES)
+def test_a_macro_is_refused(
+    line: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = said(f"{line} -p2 -e HELLO", tmp_path, capsys)
+    assert status == 1
+    assert text.count("semantic error: ") == 1
+    assert line.split("=")[0] in text and why in text
 
 
 @pytest.mark.parametrize("line", WARNED)

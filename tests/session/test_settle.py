@@ -84,6 +84,26 @@ def test_a_limit_that_is_spelled_wrongly(name: str, hint: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "is_error"),
+    [
+        ("maxaction", True),
+        ("Stp_Max_Buckets", True),
+        ("true", True),
+        ("int", True),
+        ("NULL", True),
+        ("MAXACTON", False),
+        ("TRUE", None),
+        ("integer", None),
+    ],
+)
+def test_a_macro_that_cannot_be_meant(name: str, is_error: bool | None) -> None:
+    diagnostics = fresh()
+    settle.check_defines({name: "0"}, diagnostics)
+    assert [item.code for item in diagnostics.errors] == (["E0294"] if is_error else [])
+    assert bool(diagnostics.items) == (is_error is not None)
+
+
 def test_every_macro_of_no_effect_says_why() -> None:
     diagnostics = fresh()
     settle.check_defines(dict.fromkeys(settle.WITHOUT_EFFECT, "1"), diagnostics)

@@ -150,6 +150,10 @@ statistics have no single value; a number may be decimal, hexadecimal or octal."
     "E0293": """No BTF in the file of a kernel
 `stapy check --btf RELEASE=FILE` wants a copy of /sys/kernel/btf/vmlinux of that kernel, its vmlinuz
 or its vmlinux. A kernel built without CONFIG_DEBUG_INFO_BTF has none.""",
+    "E0294": """A macro of -D that would break the module
+-D NAME is a macro for embedded C, or a limit. A word of C or of the kernel (`true`, `int`), or a
+name that the C made from the script has itself, would change what is not the script's. The names
+of limits have capital letters.""",
     "E0291": """A regular expression that is too large
 The automaton for this expression would not fit. Split it.""",
 }
