@@ -17,12 +17,15 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import DataTable, Footer, Input, RichLog, Static
 
-from stapy.monitor.status import SORTS, History, SessionStatus, lines_of, order, parse
+from stapy.monitor.history import SORTS, History, order
+from stapy.monitor.spark import characters, draw
+from stapy.monitor.status import SessionStatus, parse, values_of
 
 KEPT_LINES = 10_000  # of what the script printed, for the terminal after the screen is gone
 LINES_AT_ONCE = 1000  # more than a screen has
 TICK = 0.1  # seconds from one look for lines to the next
-COLUMNS = ("", "point", "hits", "per s", "", "min", "avg", "max")
+PROBES = ("", "point", "hits", "per s", "", "min", "avg", "max")
+GLOBALS = ("global", "per s", "", "value")
 
 
 class Screen(App[None]):
@@ -67,6 +70,7 @@ class Screen(App[None]):
         self._folder: Path | None = None
         self._status: SessionStatus | None = None
         self._history = History()
+        self._bars = characters()
         self._sort = SORTS[0]
         self._words = ""
         self._shown: list[int] = []
@@ -83,13 +87,11 @@ class Screen(App[None]):
 
     def on_mount(self) -> None:
         """Begin to read."""
-        probes = self.query_one("#probes", DataTable)
-        for name in COLUMNS:
-            probes.add_column(name)
-        table = self.query_one("#globals", DataTable)
-        for name in ("global", "value"):
-            table.add_column(name)
-        probes.focus()
+        for part, names in (("#globals", GLOBALS), ("#probes", PROBES)):
+            table = self.query_one(part, DataTable)
+            for name in names:
+                table.add_column(name)
+        table.focus()
         threading.Thread(target=self._read, daemon=True).start()
         self.set_interval(self._interval, self.look)
         self.set_interval(TICK, self._take)
@@ -149,18 +151,29 @@ class Screen(App[None]):
             f"skipped {status.skipped}  sorted by {self._sort}  in {status.units}"
         )
         self._shown = order(status, self._history, self._sort, self._words)
+        _fill(self.query_one("#probes", DataTable), self._probe_rows(status))
+        _fill(self.query_one("#globals", DataTable), self._global_rows(status))
+
+    def _probe_rows(self, status: SessionStatus) -> list[list[str]]:
         rows = []
         for at in self._shown:
             probe = status.probes[at]
             state = "on" if probe.is_on else "off"
-            figures = [probe.hits, f"{self._history.rate(at):.0f}", self._history.bars(at)]
-            figures += [probe.min, probe.avg, probe.max]
-            rows.append([state, escape(probe.point), *map(str, figures)])
-        _fill(self.query_one("#probes", DataTable), rows)
-        pairs = [pair for name, value in status.globals.items() for pair in lines_of(name, value)]
-        _fill(
-            self.query_one("#globals", DataTable), [[escape(one) for one in two] for two in pairs]
-        )
+            rate, bars = f"{self._history.rate(at):.0f}", draw(self._history.rates(at), self._bars)
+            figures = [probe.min, probe.avg, probe.max]
+            rows.append(
+                [state, escape(probe.point), str(probe.hits), rate, bars, *map(str, figures)]
+            )
+        return rows
+
+    def _global_rows(self, status: SessionStatus) -> list[list[str]]:
+        rows = []
+        for name, value in status.globals.items():
+            for one in values_of(name, value):
+                rates = self._history.changes(one.name)
+                rate = "" if not rates or rates[-1] is None else str(round(rates[-1]))
+                rows.append([escape(one.name), rate, draw(rates, self._bars), escape(one.text)])
+        return rows
 
     # --- keys ------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What monitor_status tells, as records, and what changes from one look to the next.
+"""What monitor_status tells, as records, and the globals as rows of a table.
 
 stapy/session/monitor.py writes the script that prints it; docs/monitor.md has the format.
 """
@@ -8,9 +8,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-BARS = " ▁▂▃▄▅▆▇█"
-KEPT = 30  # rates of each probe that the bars show
-SORTS = ("script", "hits", "rate", "avg", "max", "point")
+SHOWN = 20  # elements of an array that a session tells at most
 
 
 class ProbeStatus(NamedTuple):
@@ -55,59 +53,32 @@ def parse(text: str) -> SessionStatus:
         raise ValueError(f"no status of a session: {error}") from None
 
 
-class History:
-    """The rates of each probe in the last looks, in hits a second."""
+class ShownValue(NamedTuple):
+    """A global, or an element of one, as it is shown.
 
-    def __init__(self) -> None:
-        self._last: SessionStatus | None = None
-        self._rates: dict[int, list[float]] = {}
+    ``quantity`` is what its rate is reckoned from: a number, or the count of a statistic;
+    None for a text.
+    """
 
-    def add(self, status: SessionStatus) -> None:
-        """Take in one look."""
-        last, self._last = self._last, status
-        if last is None or len(last.probes) != len(status.probes):
-            return
-        seconds = status.uptime - last.uptime
-        for number, (before, now) in enumerate(zip(last.probes, status.probes, strict=True)):
-            # Fewer than before: somebody has reset them.
-            hits = now.hits - before.hits if now.hits >= before.hits else now.hits
-            rates = self._rates.setdefault(number, [])
-            rates.append(hits / seconds if seconds > 0 else 0.0)
-            del rates[:-KEPT]
-
-    def rate(self, number: int) -> float:
-        """Return the latest rate of a probe."""
-        rates = self._rates.get(number)
-        return rates[-1] if rates else 0.0
-
-    def bars(self, number: int) -> str:
-        """Draw the rates of a probe, its highest one as a full bar."""
-        rates = self._rates.get(number, [])
-        most = max(rates, default=0.0)
-        if not most:
-            return " " * len(rates)
-        return "".join(BARS[-(-int(rate * 8 * 1000 / most) // 1000)] for rate in rates)
+    name: str
+    text: str
+    quantity: int | None
 
 
-def order(status: SessionStatus, history: History, sort: str, words: str = "") -> list[int]:
-    """List the numbers of the probes to show, those with ``words`` in their point only."""
-    numbers = [at for at, probe in enumerate(status.probes) if words in probe.point]
-    if sort == "script":
-        return numbers
-    if sort == "point":
-        return sorted(numbers, key=lambda at: status.probes[at].point)
-    if sort == "rate":
-        return sorted(numbers, key=lambda at: -history.rate(at))
-    return sorted(numbers, key=lambda at: -getattr(status.probes[at], sort))
-
-
-def lines_of(name: str, value: object) -> list[tuple[str, str]]:
-    """List what a global has as pairs of a name and a text: one for each element of an array."""
+def values_of(name: str, value: object) -> list[ShownValue]:
+    """List what a global has: itself, or each element of an array that the session told."""
     if not isinstance(value, list):
-        return [(name, _text(value))]
+        return [ShownValue(name, _text(value), _quantity(value))]
     return [
-        (f"{name}[{', '.join(_text(key) for key in keys)}]", _text(last)) for *keys, last in value
+        ShownValue(f"{name}[{', '.join(_text(key) for key in keys)}]", _text(last), _quantity(last))
+        for *keys, last in value
     ]
+
+
+def _quantity(value: object) -> int | None:
+    if isinstance(value, dict):
+        value = value.get("count")
+    return value if isinstance(value, int) else None
 
 
 def _text(value: object) -> str:

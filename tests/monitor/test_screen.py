@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, RichLog, Static
 
 from stapy.monitor.screen import KEPT_LINES, Screen
+from stapy.monitor.spark import ASCII, BLOCKS
 from tests.monitor.test_status import document
 
 Drive = Callable[[Screen, Pilot[None]], Awaitable[None]]
@@ -75,13 +76,38 @@ def test_what_is_shown(session: Path) -> None:
         probes = rows(screen, "#probes")
         assert [row[:3] for row in probes] == [["on", "timer.s(1)", "4"], ["on", "begin", "1"]]
         # Markup of a script's own texts is text.
-        assert rows(screen, "#globals") == [["n", "3"], ['by["\\[red]x"]', "1"]]
+        assert rows(screen, "#globals") == [["n", "", "", "3"], ['by["\\[red]x"]', "", "", "1"]]
         assert "stap_1  up 1 s  1.0 MB  skipped 2" in str(
             screen.query_one("#about", Static).render()
         )
         assert screen.query_one("#output", RichLog).lines[0].text == "first line"
 
     assert run(session, drive).printed == deque(["first line"])
+
+
+@pytest.mark.parametrize("bars, least", [(BLOCKS, "▁"), (ASCII, ".")])
+def test_rates_are_drawn(
+    session: Path, monkeypatch: pytest.MonkeyPatch, bars: str, least: str
+) -> None:
+    """From look to look, of probes and globals, in the characters that the terminal has."""
+
+    async def drive(screen: Screen, pilot: Pilot[None]) -> None:
+        for uptime, hits, n in ((2.0, 84, 4), (3.0, 85, 804), (5.0, 85, 2)):
+            told = document(uptime, (hits, 1), globals={"n": n, "text": "a"})
+            (session / "monitor_status").write_text(told)
+            screen.look()
+        top, none = bars[-1], bars[0]
+        shown = [row[3:5] for row in rows(screen, "#probes")]
+        assert shown == [["0", top + least + none], ["0", none * 3]]
+        # 1, 800 and -401 in two seconds each: from the least one to the greatest one.
+        middle = bars[3]
+        assert rows(screen, "#globals") == [
+            ["n", "-401", middle + top + none, "2"],
+            ["text", "", "", '"a"'],
+        ]
+
+    monkeypatch.setattr("stapy.monitor.screen.characters", lambda: bars)
+    run(session, drive)
 
 
 @pytest.mark.parametrize(
