@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stapy.elaborate.names.syntax import markers, walk
+from stapy.elaborate.names.syntax import walk
 from stapy.parse import nodes as n
 from stapy.parse.doc_comment import DocComment, parse_comment
 from stapy.record import Record, new
@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FUNCTION, MACRO, ALIAS = "function", "macro", "probe"
-# What marks in embedded C mean for who calls a function.
-_MARKS = {
-    "guru": "Only in guru mode (-g).",
-    "unprivileged": "Also for unprivileged users (--privilege=stapusr).",
-    "myproc-unprivileged": "Also for unprivileged users (--privilege=stapusr), in their processes.",
-}
+FIRST = "0.1.0"  # the release that brought what names no other
 _STRINGS = frozenset(["sprintf", "sprint", "sprintln", "sprintd", "sprintdln"])
 
 
@@ -31,6 +26,13 @@ class DocArgument(Record):
     meaning: str
 
 
+class Tool(Record):
+    """A script of the gallery: its name, and its path below ``examples/``."""
+
+    name: str
+    place: str
+
+
 class DocEntry(Record):
     """What one page is about."""
 
@@ -40,8 +42,20 @@ class DocEntry(Record):
     doc: DocComment
     result: str = ""  # type of a function's result, "" for none
     arguments: list[DocArgument] = new(list)
-    notes: list[str] = new(list)
     points: list[str] = new(list)  # what an alias stands for
+    decl: n.FunctionDecl | n.AliasDecl | None = None
+    path: str = ""  # the whole path of the file
+    # What `Reference.told` adds.
+    derived: list[str] = new(list)  # of its context, sentences
+    tools: list[Tool] = new(list)  # of the gallery
+    since: str = ""  # release; "" for what is not ours
+
+    @property
+    def context(self) -> str:
+        """Where it can be used, in the words of its comment and by what its code says."""
+        told = self.doc.sections.get("Context", "")
+        told += "." if told and told[-1].isalnum() else ""
+        return " ".join([told, *self.derived]).strip()
 
     @property
     def signature(self) -> str:
@@ -62,9 +76,7 @@ def of_function(decl: n.FunctionDecl, file: str) -> DocEntry:
     arguments = [
         DocArgument(one.name, one.type, doc.arguments.get(one.name, "")) for one in decl.params
     ]
-    marks = markers(decl.code or "")
-    notes = [text for mark, text in _MARKS.items() if mark in marks]
-    return DocEntry(FUNCTION, decl.name, file, doc, decl.type, arguments, notes)
+    return DocEntry(FUNCTION, decl.name, file, doc, decl.type, arguments, decl=decl)
 
 
 def alias_name(decl: n.AliasDecl) -> str:
@@ -110,7 +122,7 @@ def of_alias(
         if name in found:  # which another alias may have set
             found[name] = DocArgument(name, types[name], told)
     points = [point_text(point) for point in decl.points]
-    return DocEntry(ALIAS, alias_name(decl), file, doc, "", list(found.values()), [], points)
+    return DocEntry(ALIAS, alias_name(decl), file, doc, "", list(found.values()), points, decl)
 
 
 def assigned(body: n.Stmt | None) -> list[tuple[str, n.Expr]]:

@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING
 from stapy.cache import Cache
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.manual import entries
+from stapy.manual.context import Conducts, places
+from stapy.manual.usage import Usage
 from stapy.parse import nodes as n
 from stapy.parse import open_library
 from stapy.parse.comments import doc_before
 from stapy.parse.doc_comment import parse_comment, shared_variables
 from stapy.parse.facts import PreprocessFacts
+from stapy.paths import data_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stapy.manual.context import Conduct
     from stapy.manual.entries import DocArgument, DocEntry
     from stapy.options import Options
     from stapy.parse.library import Library
@@ -41,6 +47,9 @@ class Reference:
         self._aliases: dict[str, list[str]] = {}
         self._results: dict[str, str] = {}
         self._summaries: dict[str, dict[str, str]] = {}
+        self._conducts = Conducts(library)
+        self._usage = Usage()
+        self._ours = data_dir("tapsets")
 
     @cached_property
     def glossary(self) -> dict[str, str]:
@@ -84,11 +93,11 @@ class Reference:
         """Find the entries of a name: several when a function or an alias has several bodies."""
         if name.startswith("@"):
             found = self._macro(name[1:])
-            return [found] if found else []
+            return [self.told(found)] if found else []
         paths = list(self.library.files_with_function(name))
         paths += self._alias_files.get(name, [])
         rows = [row for path in dict.fromkeys(paths) for row in self.of_file(path)]
-        return [row for row in rows if _plain(row.name) == name]
+        return [self.told(row) for row in rows if _plain(row.name) == name]
 
     def summary(self, name: str) -> str:
         """Find the first line of a name's comment, without parsing; "" when it has none."""
@@ -117,11 +126,43 @@ class Reference:
             if isinstance(decl, n.FunctionDecl):
                 if not decl.is_private and entries.is_public(decl.name):
                     found.append(entries.of_function(decl, self.short(path)))
+                    found[-1].path = path
             elif isinstance(decl, n.AliasDecl):
                 row = self._entry(decl, path)
                 if entries.is_public(row.name):
                     found.append(row)
         return found
+
+    def told(self, entry: DocEntry) -> DocEntry:
+        """Add to an entry what its code says of its context, who uses it, and since when."""
+        decl = entry.decl
+        if isinstance(decl, n.FunctionDecl):
+            entry.derived = self.conduct(entry).sentences()
+        elif isinstance(decl, n.AliasDecl):
+            kinds = places(self._leaves(decl, set()))
+            entry.derived = [kinds] if kinds else []
+        entry.tools = self._usage.of(entry)
+        if entry.path.startswith(f"{self._ours}/"):
+            entry.since = entry.doc.sections.get("Since", entries.FIRST)
+        return entry
+
+    def conduct(self, entry: DocEntry) -> Conduct:
+        """Find what the code of a function does."""
+        assert isinstance(entry.decl, n.FunctionDecl)
+        return self._conducts.of(entry.decl, entry.path)
+
+    def _leaves(self, decl: n.AliasDecl, seen: set[str]) -> Iterator[n.ProbePoint]:
+        """Follow an alias to the points that are none."""
+        for point in decl.points:
+            name = ".".join(part.name for part in point.components)
+            paths = self._alias_files.get(name, [])
+            if not paths:
+                yield point
+            elif name not in seen:
+                seen.add(name)
+                for path in paths:
+                    for one in self._declared(name, path):
+                        yield from self._leaves(one, seen)
 
     def subject(self, path: str) -> str:
         """Say what a file is about: the comment at its head, without the part about variables."""
@@ -154,17 +195,20 @@ class Reference:
             entries.DocArgument(one, "", doc.arguments.get(one, ""))
             for one in macro.parameters or ()
         ]
-        return entries.DocEntry(entries.MACRO, name, self.short(source.name), doc, "", arguments)
+        file = self.short(source.name)
+        return entries.DocEntry(entries.MACRO, name, file, doc, "", arguments, path=source.name)
 
     def _entry(self, decl: n.AliasDecl, path: str) -> DocEntry:
         head = self._head(path)
-        return entries.of_alias(
+        entry = entries.of_alias(
             decl,
             self.short(path),
             lambda name: head.get(name) or self.glossary.get(name, ""),
             self._inherited(decl),
             lambda name: self._result_of(name, path) or "long",
         )
+        entry.path = path
+        return entry
 
     def _head(self, path: str) -> dict[str, str]:
         if path not in self._heads:
@@ -186,12 +230,17 @@ class Reference:
             self._seen[name] = []  # an alias that stands for itself, as SystemTap's may
             found: dict[str, DocArgument] = {}
             for path in self._alias_files.get(name, []):
-                script = self.library.load(path)
-                for decl in script.decls if script is not None else []:
-                    if isinstance(decl, n.AliasDecl) and _plain(entries.alias_name(decl)) == name:
-                        found |= {one.name: one for one in self._entry(decl, path).arguments}
+                for decl in self._declared(name, path):
+                    found |= {one.name: one for one in self._entry(decl, path).arguments}
             self._seen[name] = list(found.values())
         return self._seen[name]
+
+    def _declared(self, name: str, path: str) -> list[n.AliasDecl]:
+        """List the declarations of an alias in a file."""
+        script = self.library.load(path)
+        decls = [one for one in (script.decls if script is not None else [])
+                 if isinstance(one, n.AliasDecl)]  # fmt: skip
+        return [one for one in decls if _plain(entries.alias_name(one)) == name]
 
     def _result_of(self, name: str, near: str) -> str:
         """Tell the type of a function's result; ``near`` is the file of who calls it."""

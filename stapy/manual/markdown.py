@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.arch import X86_64
 from stapy.manual import families
-from stapy.manual.entries import ALIAS, FUNCTION
+from stapy.manual.entries import ALIAS, FIRST, FUNCTION
 from stapy.manual.library import open_reference
+from stapy.manual.usage import code_of, uses
 from stapy.parse.library.syscall_rows import read_rows, told_variables, variable_meanings
 
 if TYPE_CHECKING:
@@ -21,7 +23,13 @@ if TYPE_CHECKING:
     from stapy.manual.library import Reference
 
 _MADE = "<!-- Made by `make docs` from the comments in tapsets/; do not edit. -->\n"
-_LABELS = {"Context": "Context", "Returns": "Returns", "Since": "Since", "See": "See also"}
+_LABELS = {"Returns": "Returns", "Since": "Since", "See": "See also"}
+_POINTS = 4  # of those that an alias stands for, so many are shown
+_TOOLS = 5  # of those that use a name
+_RECIPES = 3
+_RECIPE = re.compile(r"^### (?P<title>.+)\n(?P<body>(?:(?!^#{2,3} ).*\n)*)", re.MULTILINE)
+_BLOCK = re.compile(r"^```stap\b.*\n((?:(?!```).*\n)*)```$", re.MULTILINE)
+_DOCS = Path(__file__).parents[2] / "docs"
 _CALLS = "system-calls.md"
 _ROOMS = {
     "core": "Strings, time, output, context: what every script uses",
@@ -39,7 +47,7 @@ def pages(reference: Reference) -> dict[str, str]:
     for path in reference.files():
         if "#" in path:
             continue
-        entries = reference.of_file(path)
+        entries = [reference.told(entry) for entry in reference.of_file(path)]
         if entries:
             short = reference.short(path)
             name = page_name(short)
@@ -71,6 +79,8 @@ def file_page(short: str, subject: str, entries: list[DocEntry]) -> str:
     text = f"{_MADE}# {short}\n\n"
     if subject:
         text += f"{prose(subject)}\n\n"
+    if any(entry.since == FIRST for entry in entries):
+        text += f"Since: stapy {FIRST}, where no other release is named.\n\n"
     same: list[DocEntry] = []
     for entry in entries:
         if _is_brief(entry):
@@ -84,15 +94,26 @@ def file_page(short: str, subject: str, entries: list[DocEntry]) -> str:
 
 def _is_brief(entry: DocEntry) -> bool:
     """Tell whether a line of a table says all of an entry: a point without any variable."""
-    bare = not entry.doc.paragraphs and not entry.doc.sections and not entry.notes
+    bare = not entry.doc.paragraphs and not entry.doc.sections and not entry.tools
     return entry.kind == ALIAS and not entry.arguments and bare
 
 
 def _table(entries: list[DocEntry]) -> str:
     if not entries:
         return ""
-    rows = [f"| `{entry.name}` | {_cell(entry.doc.summary)} |\n" for entry in entries]
-    return "| probe | what |\n|---|---|\n" + "".join(rows) + "\n"
+    rows = [
+        f"| `{one.name}` | {_cell(one.doc.summary)} | {_points(one)} |\n".replace("|  |", "| |")
+        for one in entries
+    ]
+    return "| probe | what | stands for |\n|---|---|---|\n" + "".join(rows) + "\n"
+
+
+def _points(entry: DocEntry) -> str:
+    """Write the first points that an alias stands for, and count the others."""
+    points = list(dict.fromkeys(entry.points))
+    more = len(points) - _POINTS
+    shown = ", ".join(f"`{point}`" for point in points[:_POINTS])
+    return shown + (f" and {more} more" if more > 0 else "")
 
 
 def entry_text(entry: DocEntry) -> str:
@@ -107,11 +128,40 @@ def entry_text(entry: DocEntry) -> str:
     for section, label in _LABELS.items():
         if section in entry.doc.sections:
             text += f"{label}: {prose(entry.doc.sections[section])}\n\n"
-    text += "".join(f"{note}\n\n" for note in entry.notes)
+    if entry.context:
+        text += f"Context: {prose(entry.context)}\n\n"
+    if entry.points:
+        text += f"Stands for: {_points(entry)}\n\n"
     if "Example" in entry.doc.sections:
         lines = entry.doc.sections["Example"].split("\n")
         text += "Example:\n\n" + "".join(f"    {line}".rstrip() + "\n" for line in lines) + "\n"
-    return text
+    return text + _used_by(entry)
+
+
+def _used_by(entry: DocEntry) -> str:
+    """Link the tools of the gallery and the recipes that use what an entry is about."""
+    tools = [f"[{one.name}](../../examples/{one.place})" for one in entry.tools[:_TOOLS]]
+    more = len(entry.tools) - _TOOLS
+    text = ", ".join(tools) + (f" and {more} more" if more > 0 else "")
+    text = f"Used by: {text}\n\n" if text else ""
+    titles = [title for title, code in _recipes() if uses(code, entry)]
+    links = [f"[{prose(one)}](../cookbook.md#{_slug(one)})" for one in titles[:_RECIPES]]
+    return text + (f"In the cookbook: {' · '.join(links)}\n\n" if links else "")
+
+
+@cache
+def _recipes() -> list[tuple[str, str]]:
+    """List the recipes of the cookbook: title, and code of its scripts."""
+    text = (_DOCS / "cookbook.md").read_text(encoding="utf-8")
+    return [
+        (one["title"], code_of("\n".join(_BLOCK.findall(one["body"]))))
+        for one in _RECIPE.finditer(text)
+    ]
+
+
+def _slug(title: str) -> str:
+    """Name the place of a heading as browsers of Markdown do."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def arguments(rows: list[DocArgument]) -> str:
@@ -175,15 +225,14 @@ def _cell(text: str) -> str:
 
 def main() -> int:
     """Write the pages into ``docs/``, and remove those of files that are gone."""
-    docs = Path(__file__).parents[2] / "docs"
     made = pages(open_reference())
-    for old in (docs / "tapsets").glob("*.md"):
+    for old in (_DOCS / "tapsets").glob("*.md"):
         if f"tapsets/{old.name}" not in made:
             old.unlink()
-    (docs / "tapsets").mkdir(exist_ok=True)
+    (_DOCS / "tapsets").mkdir(exist_ok=True)
     for name, text in made.items():
-        (docs / name).write_text(text, encoding="utf-8")
-    print(f"{len(made)} pages in {docs}")
+        (_DOCS / name).write_text(text, encoding="utf-8")
+    print(f"{len(made)} pages in {_DOCS}")
     return 0
 
 

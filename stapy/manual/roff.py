@@ -15,13 +15,13 @@ from stapy.manual import families
 from stapy.manual.entries import ALIAS, FUNCTION
 from stapy.manual.library import open_reference
 from stapy.manual.markdown import page_name
+from stapy.manual.text import used_by
 
 if TYPE_CHECKING:
     from stapy.manual.entries import DocEntry
     from stapy.manual.library import Reference
 
 _HEAD = '.\\" Made by python -m stapy.manual.roff; do not edit.\n'
-_LABELS = {"Context": "CONTEXT", "Returns": "RETURNS", "Since": "SINCE"}
 
 
 def escaped(text: str) -> str:
@@ -86,15 +86,19 @@ def _body(entry: DocEntry, summary: str) -> str:
         text += "".join(
             f".TP\n.B {escaped(one.name)}\n{escaped(one.meaning)}\n" for one in entry.arguments
         )
-    more = [*entry.doc.paragraphs, *entry.notes]
-    if more:
+    if more := entry.doc.paragraphs:
         text += ".SH NOTES\n" if entry.kind != ALIAS else ".PP\n"
         text += ".PP\n".join(escaped(one) + "\n" for one in more)
     if entry.kind == ALIAS:
-        return text
-    for section, label in _LABELS.items():
-        if section in entry.doc.sections:
-            text += f".SH {label}\n{escaped(entry.doc.sections[section])}\n"
+        return text + (f".PP\n{escaped(entry.context)}\n" if entry.context else "")
+    used = used_by([one.name for one in entry.tools]) if entry.tools else ""
+    rows = (
+        ("RETURNS", entry.doc.sections.get("Returns", "")),
+        ("CONTEXT", entry.context),
+        ("SINCE", entry.since and f"stapy {entry.since}"),
+        ("USED BY", used),
+    )
+    text += "".join(f".SH {label}\n{escaped(told)}\n" for label, told in rows if told)
     if "Example" in entry.doc.sections:
         text += f".SH EXAMPLE\n.nf\n{escaped(entry.doc.sections['Example'])}\n.fi\n"
     return text
@@ -119,7 +123,7 @@ def pages(reference: Reference) -> dict[str, str]:
         if "#" in path:
             continue
         rest = []
-        for entry in reference.of_file(path):
+        for entry in map(reference.told, reference.of_file(path)):
             if entry.kind == FUNCTION:
                 functions.setdefault(entry.name, []).append(entry)
             else:

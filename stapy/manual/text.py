@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from stapy.manual.entries import DocArgument, DocEntry
 
 WIDTH = 96
-_LABELS = {"Context": "Context", "Returns": "Returns", "Since": "Since", "See": "See also"}
+_LABELS = {"Returns": "Returns", "See": "See also"}
+_SHOWN = 5  # tools of the gallery that are named
 
 
 def page(entry: DocEntry) -> str:
@@ -22,7 +23,8 @@ def page(entry: DocEntry) -> str:
         text += textwrap.indent(rest, "    ") + "\n"
     if entry.kind == ALIAS and entry.points:
         text += _fill("Stands for: " + ", ".join(entry.points), 4) + "\n"
-    return text + f"    From {entry.file}\n"
+    since = f", since stapy {entry.since}" if entry.since else ""
+    return text + f"    From {entry.file}{since}\n"
 
 
 def body(entry: DocEntry) -> str:
@@ -31,14 +33,23 @@ def body(entry: DocEntry) -> str:
     if entry.arguments:
         parts.append(arguments(entry.arguments))
     parts += [_fill(one) + "\n" for one in entry.doc.paragraphs]
+    if entry.context:
+        parts.append(_fill(f"Context: {entry.context}") + "\n")
     for name, label in _LABELS.items():
         if name in entry.doc.sections:
             parts.append(_fill(f"{label}: {entry.doc.sections[name]}") + "\n")
-    parts += [note + "\n" for note in entry.notes]
     if "Example" in entry.doc.sections:
         lines = entry.doc.sections["Example"].split("\n")
         parts.append("Example:\n" + "".join(f"    {line}\n" for line in lines))
+    if entry.tools:
+        parts.append(_fill(f"Used by: {used_by([one.name for one in entry.tools])}") + "\n")
     return "\n".join(parts)
+
+
+def used_by(names: list[str]) -> str:
+    """Name the first tools, and count the others."""
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "") + " (--example)"
 
 
 def brief(entry: DocEntry) -> str:

@@ -44,6 +44,7 @@ def test_function(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     assert (status, err) == (0, "")
     assert out == (
         "function twice:long(n:long)\n    a number and itself\n\n    n:long  the number\n\n"
+        "    Context: Also for unprivileged users (--privilege=stapusr).\n\n"
         "    Returns: their sum\n\n    Example:\n        println(twice(2))\n\n    From mine.stp\n"
     )
     assert doc(capsys, "-I", folder, "--doc", "twice()") == (status, out, err)
@@ -54,7 +55,8 @@ def test_alias(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     assert (status, err) == (0, "")
     assert out == (
         "probe mine.one\n    it begins\n\n    n:long    two\n    s:string  two letters\n"
-        "    t:string  a letter\n\n    Stands for: begin\n    From mine.stp\n"
+        "    t:string  a letter\n\n    Context: The session begins.\n\n"
+        "    Stands for: begin\n    From mine.stp\n"
     )
 
 
@@ -72,7 +74,7 @@ def test_of_a_system_call(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     assert "\n    the system call openat begins\n" in out
     assert "\n    filename:string           path, quoted\n" in out
-    assert "\n    From syscalls/calls.table\n" in out
+    assert "\n    From syscalls/calls.table, since stapy 0.1.0\n" in out
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -28,6 +29,23 @@ def test_documents_are_up_to_date(reference: Reference) -> None:
     assert stale == [], "make docs"
 
 
+def test_a_page_of_markdown(reference: Reference) -> None:
+    """What is derived stands there: contexts, places, tools and recipes that use a name."""
+    made = markdown.pages(reference)
+    page = made["tapsets/core-context.md"]
+    assert "\nSince: stapy 0.1.0, where no other release is named.\n" in page
+    told = page.partition("## tid()")[2].partition("\n## ")[0]
+    assert "\nContext: Is about the current task;" in told
+    assert re.search(r"\nUsed by: \[\w+\]\(\.\./\.\./examples/\w+/\w+\.stp\), ", told)
+    assert re.search(r"\nIn the cookbook: \[[^]]+\]\(\.\./cookbook\.md#[\w-]+\) · \[", told)
+    vfs = made["tapsets/kernel-vfs.md"].partition("## vfs.read\n")[2]
+    assert '\nStands for: `kernel.function("vfs_read")`\n' in vfs
+    assert (
+        "| stands for |" in made["tapsets/user-ruby.md"]
+        or "Stands for: `process(" in (made["tapsets/user-ruby.md"])
+    )
+
+
 def test_every_function_has_a_man_page(reference: Reference) -> None:
     made = roff.pages(reference)
     names = {name for name in reference.library.function_names() if not name.startswith("_")}
@@ -39,6 +57,9 @@ def test_every_function_has_a_man_page(reference: Reference) -> None:
     assert "function::strpos \\- where a string contains another one first\n" in page
     assert "strpos:long(s1:string, s2:string)\n" in page
     assert ".B s2\nwhat to look for\n" in page
+    assert ".SH SINCE\nstapy 0.1.0\n" in page
+    assert ".SH USED BY\n" in made["function::tid.3stapy"]
+    assert "Also for unprivileged users" in page.partition(".SH CONTEXT\n")[2]
     assert ".SH probe vfs.read\na file is read\n" in made["tapset::vfs.3stapy"]
     assert ".B timer.hz(N)\n" in made["stapyprobes.3stapy"]
 
