@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from stapy.options import Options
     from stapy.parse.nodes import Script
 
-# Macros of -D that change something; those of the limits in stapy.translate.tables.limits, too.
-DEFINES = frozenset({
-    "MAXNESTING", "KRETACTIVE", "STP_MAX_BUCKETS",
-    "STP_NO_VERREL_CHECK", "STP_FULL_VERREL_CHECK", "STP_NO_BUILDID_CHECK", "STAP_CALLEE_MATCHALL",
-})  # fmt: skip
-
 _PROGRAMS = "probes of programs have no such limit here"
 _OUTPUT = "output goes another way than SystemTap's"
 _MESSAGES = "it is for messages of SystemTap's own runtime"
@@ -108,7 +102,7 @@ def known_defines() -> set[str]:
     from stapy.translate.tables import limits
 
     rows = (*limits.LIMITS, *limits.HISTOGRAM_LIMITS, *limits.GIVEN_LIMITS)
-    return {row.name for row in rows} | set(limits.SWITCHES) | DEFINES
+    return {row.name for row in rows} | set(limits.SWITCHES) | limits.ELSEWHERE
 
 
 def check_defines(defines: dict[str, str], diagnostics: Diagnostics) -> None:

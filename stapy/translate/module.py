@@ -17,7 +17,7 @@ from stapy.translate.model import build
 from stapy.translate.source import ModuleSource
 from stapy.translate.state import Unit, number_lines
 from stapy.translate.tables import lines
-from stapy.translate.tables.limits import STRING_BYTES
+from stapy.translate.tables.limits import ELSEWHERE, STRING_BYTES
 from stapy.translate.tables.records import pieces_of
 from stapy.translate.templating import Templates
 
@@ -52,7 +52,8 @@ def make_source(
         family["table"] = templates.render("rows.c.j2", family)
     text = number_lines(templates.render("module.c.j2", model), file)
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
-    macros = {row["name"]: row["value"] for row in unit.limits.others()}
+    others = unit.limits.others()
+    macros = {row["name"]: row["value"] for row in others if row["name"] not in ELSEWHERE}
     defines.check(macros, text, file, runtime, diagnostics)
     if diagnostics.errors:
         raise Stop

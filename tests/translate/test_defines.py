@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stapy.diagnostics import Stop
+from stapy.session.settle import known_defines
 from tests.translate.support import options_of, program_of, translated
 
 SCRIPT = "function f:long() %{ STAP_RETURN(mine); %} probe begin { println(f()) }"
@@ -33,3 +34,14 @@ def test_names_of_the_modules_own_c(define: str, is_refused: bool) -> None:
         assert "mine" in translated(program, services, "test").text()
     told = [(item.code, item.message.split("=")[0]) for item in services.diagnostics.errors]
     assert told == ([("E0294", "-D " + define.split("=")[0])] if is_refused else [])
+
+
+def test_what_changes_the_c_around_a_script_on_purpose_is_taken() -> None:
+    """A macro that the translation itself writes for ``-D``, or reads, is no clash."""
+    script = 'probe kernel.function("vfs_read").return { println(1) }'
+    names = sorted(known_defines())
+    options = options_of("-g " + " ".join(f"-D {name}=100" for name in names))
+    program, services = program_of(script, options=options)
+    text = translated(program, services, "test").text()
+    assert "KRETACTIVE" in text
+    assert "E0294" not in {item.code for item in services.diagnostics.errors}

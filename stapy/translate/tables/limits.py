@@ -60,6 +60,11 @@ _RANGES = dict.fromkeys(
 ) | {"STP_MAXMEMORY": range(1 << 31)}
 # The runtime takes its own default for 0.
 _UNSAID = {"STP_ON_THE_FLY_INTERVAL": " ?: 1"}
+# Macros of -D that other parts of the translation heed.
+ELSEWHERE = frozenset({
+    "MAXNESTING", "KRETACTIVE", "STP_MAX_BUCKETS",
+    "STP_NO_VERREL_CHECK", "STP_FULL_VERREL_CHECK", "STP_NO_BUILDID_CHECK", "STAP_CALLEE_MATCHALL",
+})  # fmt: skip
 # Macros whose mere presence switches something.
 SWITCHES = {
     "STP_NO_OVERLOAD": "no_overload",
