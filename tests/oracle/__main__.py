@@ -7,6 +7,9 @@
 A script may begin with the comments that cases of tests/vm have (`# args: -g`, `# command: …`).
 One guest is booted for all scripts of the command line; each is shown with its standard output,
 its messages and its exit status.
+
+With --programs and --cases only what differs is shown, and the exit status is 1 when any of it is
+explained by no row of docs/differences.md (known.txt; `known` says how).
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from pathlib import Path
 
 from stapy.vm import kernels
 from stapy.vm.machine import Machine
-from tests.oracle import chroot, compare, guest
+from tests.oracle import chroot, compare, guest, known
 from tests.vm import harness
 
 
@@ -29,6 +32,14 @@ def release_of(line: str) -> str:
         if release == line or release.startswith(line + "."):
             return release
     raise SystemExit(f"no kernel of line {line} is installed")
+
+
+def seeds(word: str) -> tuple[int, int]:
+    """Read the seeds of random programs, the second not included.  Raises ArgumentTypeError."""
+    first, _, end = word.partition(":")
+    if not (first.isdigit() and end.isdigit() and int(first) < int(end)):
+        raise argparse.ArgumentTypeError(f"{word} is not FIRST:END")
+    return int(first), int(end)
 
 
 def shown(result: harness.ScriptResult) -> str:
@@ -42,35 +53,58 @@ def shown(result: harness.ScriptResult) -> str:
     return "".join(parts)
 
 
+class Teller:
+    """Prints what a comparison comes to, as it comes."""
+
+    def __init__(self, tally: compare.Tally) -> None:
+        self.tally = tally
+        self.told = 0
+
+    def tell(self, what: str) -> None:
+        """Print what is new since the last call, and all counts."""
+        for found in self.tally.differences[self.told :]:
+            print(f"===== {found.name}\n{found.text}\n{found.script}")
+            if len(found.unexplained) < len(compare.changed(found.text)):
+                print("not explained of it:", *found.unexplained, sep="\n")
+        self.told = len(self.tally.differences)
+        lists = {
+            "refused by SystemTap alone": self.tally.only_ours,
+            "known": self.tally.explained,
+            "no longer differs": self.tally.gone,
+        }
+        for head, lines in lists.items():
+            for line in lines:
+                print(f"{head}: {line}")
+            lines.clear()
+        print(f"--- {what}: {self.tally}", flush=True)
+
+
 def many(release: str, options: argparse.Namespace) -> int:
-    """Compare many and show the differences as they come; 1 when there were any."""
+    """Compare many and show the differences as they come; 1 when some are not explained."""
     scratch = guest.scratch()
-    first, _, end = (options.programs or "0:0").partition(":")
-    with Machine(release) as machine:
-        batches = compare.Batches(machine, scratch)
-        tally, told = batches.tally, 0
-
-        def tell(what: str) -> None:
-            nonlocal told
-            for found in tally.differences[told:]:
-                print(f"===== {found.name}\n{found.text}\n{found.script}", flush=True)
-            for line in tally.only_ours:
-                print(f"refused by SystemTap alone: {line}")
-            tally.only_ours.clear()
-            told = len(tally.differences)
-            counts = f"{tally.same} alike, {tally.refused} refused, {told} different"
-            print(f"--- {what}: {counts}", flush=True)
-
-        for seed in range(int(first), int(end), options.batch):
-            batches.run(list(range(seed, min(int(end), seed + options.batch))))
-            tell(f"programs to {seed + options.batch}")
-        cases = harness.all_cases() if options.cases else []
-        named = [Path(name).resolve() for name in options.scripts]
-        for number, case in enumerate(cases):
-            if case.runs_on(release) and (not named or case.path in named):
-                compare.run_case(machine, case, scratch / str(number), tally, options.debug)
-                tell(str(case.path))
-    shutil.rmtree(scratch, ignore_errors=True)
+    tally = compare.Tally(known.listed(release))
+    teller = Teller(tally)
+    first, end = options.programs or (0, 0)
+    cases = harness.all_cases() if options.cases else []
+    named = {Path(name).resolve() for name in options.scripts}
+    foreign = named - {case.path for case in cases}
+    if foreign:
+        raise SystemExit(f"no case of the tests: {', '.join(map(str, sorted(foreign)))}")
+    try:
+        with Machine(release) as machine:
+            batches = compare.Batches(machine, scratch, tally)
+            for seed in range(first, end, options.batch):
+                behind = min(end, seed + options.batch)
+                batches.run(list(range(seed, behind)))
+                teller.tell(f"programs to {behind}")
+            for number, case in enumerate(cases):
+                if case.runs_on(release) and (not named or case.path in named):
+                    compare.run_case(machine, case, scratch / str(number), tally, options.debug)
+                    teller.tell(str(case.path.relative_to(harness.ROOT)))
+    except chroot.NoOracle as error:
+        raise SystemExit(f"no oracle: {error}") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
     return 1 if tally.differences else 0
 
 
@@ -83,7 +117,9 @@ def main() -> None:
     parser.add_argument("--args", default="", help="more words for both command lines")
     parser.add_argument("-e", action="append", default=[], metavar="TEXT")
     parser.add_argument("scripts", nargs="*")
-    parser.add_argument("--programs", metavar="FIRST:END", help="seeds of random programs")
+    parser.add_argument(
+        "--programs", metavar="FIRST:END", type=seeds, help="seeds of random programs"
+    )
     parser.add_argument("--batch", type=int, default=25, help="programs in one module")
     parser.add_argument("--cases", action="store_true", help="all cases of the tests")
     options = parser.parse_args()

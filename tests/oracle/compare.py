@@ -21,6 +21,7 @@ from pathlib import Path
 from stapy.record import Record, new
 from stapy.vm.machine import EXITED, Machine
 from tests.oracle import guest
+from tests.oracle.known import PROGRAMS, Known
 from tests.oracle.programs import Program, script
 from tests.vm import harness
 from tests.vm.harness import Built, Case, ScriptResult
@@ -29,27 +30,55 @@ SIDES = ("systemtap", "stapy")
 # Many handlers of one session: each error is shown, none ends the session.
 # Both derive the depth of calls from all of a script: how deep one program gets must not depend on
 # the others.
-WORDS = (*("-DMAXACTION=100000000", "-DMAXERRORS=100000", "-DSTP_NO_OVERLOAD", "-DMAXNESTING=10"),)
+WORDS = ("-DMAXACTION=100000000", "-DMAXERRORS=100000", "-DSTP_NO_OVERLOAD", "-DMAXNESTING=10")
 # Random C makes gcc warn, which SystemTap takes for errors; and its C takes gcc minutes with -O2.
 # Not KCFLAGS: SystemTap tries the kernel's features with those, and fewer errors mislead it.
 QUICK = "-BCFLAGS_MODULE=-w -O1"
 
 
 class Difference(Record):
-    """A program or case that the two do not agree on."""
+    """A program or case that the two do not agree on, and the lines of it that nothing explains."""
 
     name: str
     text: str
     script: str = ""
+    unexplained: list[str] = new(list)
 
 
 class Tally(Record):
-    """What a comparison came to."""
+    """What a comparison came to, judged by what is known of this kernel (`rows`)."""
 
+    rows: list[Known] = new(list)
     same: int = 0
     refused: int = 0
     only_ours: list[str] = new(list)  # what SystemTap alone refuses, with its first reason
-    differences: list[Difference] = new(list)
+    known: int = 0
+    explained: list[str] = new(list)  # what differs as the rows say, with the rows
+    gone: list[str] = new(list)  # lines of rows that no longer differ
+    differences: list[Difference] = new(list)  # what is not explained, in full or in part
+
+    def judge(self, name: str, texts: list[str], program: str | None = None) -> None:
+        """Count a case by what both sides made of it; or a random program, whose text is given."""
+        rows = [row for row in self.rows if row.case == (name if program is None else PROGRAMS)]
+        difference = unified(texts)
+        changes = changed(difference)
+        self.gone += [f"{name}: {line}" for row in rows for line in row.unseen(changes)]
+        left = [line for line in changes if not any(row.explains(line) for row in rows)]
+        if left:
+            self.differences.append(Difference(name, difference, program or "", left))
+        elif changes:
+            used = [row.row for row in rows if any(map(row.explains, changes))]
+            self.known += 1
+            self.explained.append(f"{name}: {'; '.join(used)}")
+        else:
+            self.same += 1
+
+    def __str__(self) -> str:
+        """Print the counts."""
+        return (
+            f"{self.same} alike, {self.refused} refused, {self.known} known, "
+            f"{len(self.differences)} unexplained"
+        )
 
 
 def messages(result: ScriptResult) -> list[str]:
@@ -83,16 +112,22 @@ def unified(texts: list[str]) -> str:
     return "\n".join(difflib.unified_diff(*lines, *SIDES, lineterm="", n=2))
 
 
+def changed(difference: str) -> list[str]:
+    """List the lines of a difference that one side alone has, with its sign."""
+    return [line for line in difference.splitlines()[2:] if line.startswith(("+", "-"))]
+
+
 def run_case(machine: Machine, case: Case, folder: Path, tally: Tally, debug: bool = False) -> None:
     """Compare a case of tests/vm or tests/tapsets."""
     words, theirs, ours = guest.build_case(machine.release, case, folder, debug)
+    name = str(case.path.relative_to(harness.ROOT))
     if theirs.module is None:
         tally.refused += 1
         reasons = [line for line in theirs.stderr.splitlines() if "error: " in line]
         if ours.module is not None:
-            tally.only_ours.append(f"{case.path}: {' '.join(reasons[:1])}")
+            tally.only_ours.append(f"{name}: {' '.join(reasons[:1])}")
     elif ours.module is None:
-        tally.differences.append(Difference(str(case.path), f"stapy refuses it\n{ours.stderr}"))
+        tally.judge(name, ["", refusal(ours)])
     else:
         texts = [
             compared(
@@ -100,21 +135,24 @@ def run_case(machine: Machine, case: Case, folder: Path, tally: Tally, debug: bo
             ),
             compared(harness.run_built(machine, ours, words, case.timeout)),
         ]
-        if texts[0] == texts[1]:
-            tally.same += 1
-        else:
-            tally.differences.append(Difference(str(case.path), unified(texts)))
+        tally.judge(name, texts)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def refusal(built: Built) -> str:
+    """Print the reasons why a side made no module; never nothing."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", built.stderr).splitlines()
+    reasons = [line.strip() for line in plain if "error" in line] or plain or ["no message"]
+    return "".join(f"refused: {line}\n" for line in reasons)
 
 
 class Batches:
     """Random programs, many in one script."""
 
-    def __init__(self, machine: Machine, folder: Path, words: tuple[str, ...] = WORDS) -> None:
+    def __init__(self, machine: Machine, folder: Path, tally: Tally) -> None:
         self.machine = machine
         self.folder = folder
-        self.words = words
-        self.tally = Tally()
+        self.tally = tally
 
     def run(self, seeds: list[int]) -> None:
         """Compare the programs of these seeds; halves of the batch where one side refuses it."""
@@ -122,7 +160,7 @@ class Batches:
         folder.mkdir(parents=True)
         programs = [Program(seed) for seed in seeds]
         (folder / "programs.stp").write_text(script(programs))
-        words = ["programs.stp", *self.words]
+        words = ["programs.stp", *WORDS]
         release = self.machine.release
         theirs = guest.build(release, [*words, QUICK], folder)
         broken = theirs.module is None and len(seeds) > 1
@@ -135,31 +173,27 @@ class Batches:
             elif theirs.module is None and (ours.module is None or _failed(theirs)):
                 self.tally.refused += 1
             else:
-                said = [f"{side.stderr[-1500:]}" for side in (theirs, ours)]
-                text = "one side refuses it\n" + unified(said)
-                self.tally.differences.append(Difference(f"program {seeds[0]}", text))
+                texts = ["" if side.module else refusal(side) for side in (theirs, ours)]
+                self.tally.judge(f"program {seeds[0]}", texts, script(programs))
             return
         results = [
             guest.run_built(self.machine, theirs, words, 300.0),
             harness.run_built(self.machine, ours, words, 300.0),
         ]
-        self._judge(programs, results)
+        self.compare(programs, results)
 
-    def _judge(self, programs: list[Program], results: list[ScriptResult]) -> None:
+    def compare(self, programs: list[Program], results: list[ScriptResult]) -> None:
+        """Judge the programs of a batch by what the two sessions printed."""
         pieces = [_pieces(result) for result in results]
+        nothing = [f"nothing of {side}\n" for side in SIDES]
         for program in programs:
             name = str(program.seed)
-            texts = [piece.get(name, "(nothing)\n") for piece in pieces]
-            if texts[0] == texts[1] and texts[0] != "(nothing)\n":
-                self.tally.same += 1
-            else:
-                self.tally.differences.append(
-                    Difference(f"program {name}", unified(texts), script([program]))
-                )
-        ends = [piece.get("end", "(nothing)\n") for piece in pieces]
+            texts = [piece.get(name, other) for piece, other in zip(pieces, nothing)]
+            self.tally.judge(f"program {name}", texts, script([program]))
+        ends = [piece.get("end", other) for piece, other in zip(pieces, nothing)]
         if ends[0] != ends[1]:
             name = f"the end of programs {programs[0].seed} to {programs[-1].seed}"
-            self.tally.differences.append(Difference(name, unified(ends)))
+            self.tally.judge(name, ends, "")
 
 
 def _failed(built: Built) -> bool:
