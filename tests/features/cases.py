@@ -64,7 +64,7 @@ def _kept(comment: re.Match[str]) -> str:
 
 
 @functools.cache
-def _parsed(path: Path) -> tuple[str, dict[str, ast.stmt]]:
+def parsed(path: Path) -> tuple[str, dict[str, ast.stmt]]:
     """Parse a Python file; return its text and what it defines at its top, by name."""
     source = path.read_text(encoding="utf-8")
     found: dict[str, ast.stmt] = {}
@@ -81,7 +81,7 @@ def _of_python(path: Path, name: str) -> str:
     """Read a function or a table, with all that it uses of its own file."""
     if not name:
         raise NoCase("is a file of many cases: FILE::NAME names one")
-    source, known = _parsed(path)
+    source, known = parsed(path)
     first, *rest = name.split("::")
     if first not in known:
         raise NoCase(f"defines no {first}")
@@ -98,7 +98,7 @@ def _of_python(path: Path, name: str) -> str:
     texts, waiting, seen = [], [node], {first}
     while waiting:
         node = waiting.pop()
-        texts.append(_source(source, node))
+        texts.append(lines_of(source, node))
         for used in _names(node):
             if used in known and used not in seen:
                 seen.add(used)
@@ -106,7 +106,7 @@ def _of_python(path: Path, name: str) -> str:
     return "\n".join(texts)
 
 
-def _source(source: str, node: ast.AST) -> str:
+def lines_of(source: str, node: ast.AST) -> str:
     """Cut out the lines of a definition with its decorators, without its docstring."""
     lines = source.splitlines()
     first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])  # type: ignore[attr-defined]

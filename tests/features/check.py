@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.features import cases, rows, subjects
+from tests.features import cases, rows, specific, subjects
 
 
 def check(row: rows.Row, root: Path = cases.ROOT) -> list[str]:
@@ -14,36 +14,40 @@ def check(row: rows.Row, root: Path = cases.ROOT) -> list[str]:
         return []
     if not row.shown:
         return ["no case is named"]
-    problems, texts = [], []
+    problems: list[str] = []
+    texts: dict[str, str] = {}
     for reference in row.shown:
         try:
             text = cases.text_of(reference, root)
         except cases.NoCase as error:
             problems.append(f"{reference}: {error}")
             continue
-        texts.append(text)
+        texts[str(reference)] = text
         problems += [
             f"{reference} does not contain `{quote}`"
             for quote in reference.quotes
             if not _has(text, quote)
         ]
-    return problems or _unsaid(row, "\n".join(texts))
+    return problems or _unsaid(row, texts, root)
 
 
-def _unsaid(row: rows.Row, text: str) -> list[str]:
+def _unsaid(row: rows.Row, texts: dict[str, str], root: Path) -> list[str]:
     """List words of a row that its cases do not say, and quotations about something else."""
     quotes = [quote for reference in row.shown for quote in reference.quotes]
     words = [word for word in row.codes if not re.fullmatch(r"[\w/*.-]+\.stpm?", word)]
-    if not quotes:
-        if not words:
+    if not words:
+        if not quotes:
             return ["is told in prose: quote from the case what shows it"]
+        return specific.problems(row, texts, root)
+    if not quotes:
+        text = "\n".join(texts.values())
         return [
             f"no case says `{word}`"
             for word in words
             if not all(re.search(one, text) for one in subjects.expressions(word))
         ]
     told = words + rows.code_words(row.status)
-    if not words or any(subjects.shares(quote, told) for quote in quotes):
+    if any(subjects.shares(quote, told) for quote in quotes):
         return []
     return [f"no quotation has anything of {', '.join(f'`{word}`' for word in words)}"]
 
