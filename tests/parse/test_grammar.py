@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stapy.parse import tables
+from stapy.parse.tokens import KEYWORDS
 from tests.parse.helpers import good, parse
 
 
@@ -17,6 +18,12 @@ class _Log:
 
     def __getattr__(self, name: str) -> Any:
         return lambda text, *args, **rest: self.lines.append(text % args if args else text)
+
+
+WORDS = """
+    probe global private function if else for foreach in limit return delete while break continue next
+    string long try catch
+""".split()
 
 
 def test_the_grammar_has_no_conflicts_and_no_unused_rules() -> None:
@@ -120,3 +127,16 @@ def test_each_independent_mistake_is_told_once(text: str, columns: list[int]) ->
     assert script is None
     found = [diagnostics.sources.position(item.span)[2] for item in diagnostics.errors]
     assert found == columns
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_keywords_are_no_names(word: str) -> None:
+    """Neither of variables nor of functions, but of members, and as a part of longer ones."""
+    for text in (f"probe begin {{ {word} = 1 }}", f"global {word}", f"function {word}() {{ }}"):
+        _, diagnostics = parse(text)
+        assert diagnostics.errors, text
+    good(f"probe begin {{ x{word} = {word}_ + @var(\"v\")->{word} }}")
+
+
+def test_there_are_no_other_keywords() -> None:
+    assert set(KEYWORDS) == set(WORDS)
