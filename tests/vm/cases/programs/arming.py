@@ -13,6 +13,7 @@ from pathlib import Path
 
 CALLS = 500
 OFF, ON, COUNTS = 0, 1, 2  # what umask tells
+# Two entries of the module's function share the first kprobe, the second is the return's.
 ALL = ["ftrace", "kprobe", "kprobe"]
 FENTRY = Path("/sys/kernel/tracing/enabled_functions")
 KPROBES = Path("/sys/kernel/debug/kprobes/list")
