@@ -18,9 +18,14 @@ SHARE = 0.01
 # In a small tree, a quotation may be found in as many as this.
 FEW = 3
 _ESCAPED = re.compile(r"\\+[nt]")
-# Words of rows are compared by their first letters: `warning`, `warnings`, `warned`.
+# Words of rows are compared by their first letters: `warning`, `warned`; and so are those
+# that tell nothing of a row, among them what each status and each name of a test begins with.
 _STEM = 4
-_PLAIN = frozenset("with from that this than when what which into only have more they them".split())
+_NOTHING = """
+    all and are for from function have into kernel more name none not one only part print
+    probe run script stap test than that the them they this what when which with yes
+"""
+_PLAIN = frozenset(word[:_STEM] for word in _NOTHING.split())
 
 
 def plain(text: str) -> str:
@@ -98,8 +103,10 @@ def _weak(quote: str, text: str, root: Path) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    words = re.findall(r"[a-z]+|\d+", text.lower())
-    return {word[:_STEM] for word in words if len(word) > 2 and word not in _PLAIN}
+    """List how the words of a text begin, but plurals as what they are of."""
+    words = re.findall(r"[a-z]{3,}|\d{3,}", text.lower())
+    stems = {re.sub(r"(?<=\w{3})s$", "", word)[:_STEM] for word in words}
+    return stems - _PLAIN
 
 
 def _related(row: rows.Row, root: Path) -> bool:
