@@ -76,6 +76,7 @@ def check(use: Use, folder: Path) -> None:
         assert list(folder.glob(pattern)), f"no {pattern} in {sorted(folder.rglob('*'))}\n{shown}"
 
 
+PRIVATE = "@__private30 global x = 1 probe begin { println(x) }"
 # Pass 1, which needs no kernel.
 PARSED = [
     Use("file", ["-p1", "x.stp", "7"], r"println\(7\)",
@@ -98,6 +99,8 @@ PARSED = [
     Use("colour", ["-p1", "--colour", "-e", "probe {"], err=r"\x1b\[", status=1),
     Use("color_never", ["-p1", "--color=never", "-e", "probe {"], err="parse error",
         never=r"\x1b\[", status=1),
+    Use("private30", ["-p1", "--compatible=3.0", "-e", PRIVATE], "^private global x = 1$"),
+    Use("not_private", ["-p1", "--compatible=2.9", "-e", PRIVATE], "^global x = 1$"),
     Use("compatible", ["-p1", "--compatible=1.7", "-e",
         'probe begin { println(%( systemtap_v <= "1.7" %? 17 %: 56 %)) }'], r"println\(17\)"),
     Use("g", ["-p1", "-g", "-e", "probe begin { println(%( guru_mode == 1 %? 1 %: 0 %)) }"],

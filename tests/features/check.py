@@ -23,10 +23,11 @@ def check(row: rows.Row, root: Path = cases.ROOT) -> list[str]:
             problems.append(f"{reference}: {error}")
             continue
         texts[str(reference)] = text
+        plain = specific.plain(text)
         problems += [
             f"{reference} does not contain `{quote}`"
             for quote in reference.quotes
-            if not _has(text, quote)
+            if not specific.within(quote, plain)
         ]
     return problems or _unsaid(row, texts, root)
 
@@ -38,7 +39,7 @@ def _unsaid(row: rows.Row, texts: dict[str, str], root: Path) -> list[str]:
     if not words:
         if not quotes:
             return ["is told in prose: quote from the case what shows it"]
-        return specific.problems(row, texts, root)
+        return specific.problems(row, root)
     if not quotes:
         text = "\n".join(texts.values())
         return [
@@ -50,12 +51,6 @@ def _unsaid(row: rows.Row, texts: dict[str, str], root: Path) -> list[str]:
     if any(subjects.shares(quote, told) for quote in quotes):
         return []
     return [f"no quotation has anything of {', '.join(f'`{word}`' for word in words)}"]
-
-
-def _has(text: str, quote: str) -> bool:
-    """Tell whether a text contains a quotation, however often its quotes are escaped in there."""
-    plain = text.replace("\\", "")
-    return quote in text or quote.replace("\\", "") in plain
 
 
 def problems(document: Path, root: Path = cases.ROOT) -> list[tuple[rows.Row, str]]:

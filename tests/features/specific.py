@@ -11,7 +11,7 @@ import functools
 import re
 from pathlib import Path
 
-from tests.features import cases, rows
+from tests.features import cases, rows, subjects
 
 # A quotation that stands in more of all cases than this shows none of them.
 SHARE = 0.01
@@ -33,13 +33,10 @@ def plain(text: str) -> str:
     return _ESCAPED.sub(" ", text).replace("\\", "")
 
 
-@functools.lru_cache(maxsize=4096)
-def _whole(quote: str) -> re.Pattern[str]:
-    """Make an expression that finds a quotation, but not as a part of longer words."""
-    quote = plain(quote).strip()
-    begins = r"(?:(?<!\w)|(?<=-D))" if re.match(r"\w", quote) else ""
-    ends = r"(?!\w)" if re.search(r"\w$", quote) else ""
-    return re.compile(begins + re.escape(quote) + ends)
+def within(quote: str, text: str) -> bool:
+    """Tell whether a text without escapes has a quotation, as whole words."""
+    fixed = plain(quote).strip()
+    return fixed in text and subjects.whole(fixed).search(text) is not None
 
 
 @functools.cache
@@ -72,29 +69,25 @@ def _python(path: Path) -> list[str]:
 @functools.cache
 def frequency(quote: str, root: Path) -> int:
     """Count the cases below a root that have a quotation as whole words."""
-    found = _whole(quote)
-    fixed = plain(quote).strip()
-    return sum(fixed in text and found.search(text) is not None for text in corpus(root))
+    return sum(within(quote, text) for text in corpus(root))
 
 
-def problems(row: rows.Row, texts: dict[str, str], root: Path) -> list[str]:
-    """List what is wrong with the quotations of a row in prose; texts of cases by reference."""
+def problems(row: rows.Row, root: Path) -> list[str]:
+    """List what is wrong with the quotations of a row in prose, which its cases do have."""
     found = []
     for reference in row.shown:
         for quote in reference.quotes:
-            why = _weak(quote, texts[str(reference)], root)
+            why = _weak(quote, root)
             found += [f"{reference} `{quote}`: {why}"] if why else []
     if not found and not _related(row, root):
         found.append("no quotation, and no name of a case, has a word of the row")
     return found
 
 
-def _weak(quote: str, text: str, root: Path) -> str:
+def _weak(quote: str, root: Path) -> str:
     """Say why a quotation shows nothing; "" when it does."""
     if not re.search(r"[^\W\d_]{2}|\w{3}", quote) or len(quote.strip()) < 4:
         return "is too short to show anything"
-    if not _whole(quote).search(plain(text)):
-        return "is a part of other words"
     known = corpus(root)
     count = frequency(quote, root)
     if count > max(FEW, SHARE * len(known)):

@@ -66,6 +66,13 @@ def _of_text(word: str) -> str:
     return begins + text + ends
 
 
+def whole(text: str) -> re.Pattern[str]:
+    """Make an expression that finds a text, but not inside of longer words; -DNAME has NAME."""
+    begins = r"(?:(?<!\w)|(?<=-D))" if re.match(r"\w", text) else ""
+    ends = r"(?!\w)" if re.search(r"\w$", text) else ""
+    return re.compile(begins + re.escape(text) + ends)
+
+
 def _of_name(name: str, word: str, start: int, end: int) -> str:
     before, after = word[start - 1 : start], word[end : end + 1]
     if name not in _STANDS_FOR or (before == "-" and word[:1] == "-"):
@@ -85,4 +92,7 @@ def shares(quote: str, words: list[str]) -> bool:
         for piece in re.findall(r"\w+|[^\w\s\"',.…()]+", word)
         if piece not in _STANDS_FOR
     ]
-    return not fixed or any(piece in quote for piece in fixed)
+    # A word such as `CONFIG_*` stands for all that begin so.
+    return not fixed or any(
+        piece in quote if piece.endswith("_") else whole(piece).search(quote) for piece in fixed
+    )
