@@ -105,9 +105,7 @@ def _stems(text: str) -> set[str]:
 def _related(row: rows.Row, root: Path) -> bool:
     """Tell whether a quotation or its case has a word of the row, or of the tapset it is about."""
     said = " ".join(
-        " ".join([Path(one.path).stem, one.name, *one.quotes])
-        for one in row.shown
-        if one.quotes or one.name
+        " ".join([Path(one.path).stem, one.name, *one.quotes]) for one in row.shown if one.quotes
     )
     if _stems(said) & _stems(re.sub(r"`[^`]*\.stpm?`", "", row.feature) + " " + row.status):
         return True
