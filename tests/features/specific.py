@@ -88,6 +88,8 @@ def _weak(quote: str, root: Path) -> str:
     """Say why a quotation shows nothing; "" when it does."""
     if not re.search(r"[^\W\d_]{2}|\w{3}", quote) or len(quote.strip()) < 4:
         return "is too short to show anything"
+    if re.search(r"\w[._]$", quote):
+        return "is only how names begin"
     known = corpus(root)
     count = frequency(quote, root)
     if count > max(FEW, SHARE * len(known)):

@@ -9,7 +9,7 @@ import pytest
 from tests.features import cases, check, rows, specific, subjects
 
 NAMES = """# Limits are told here, but not by `limit` itself.
-probe begin { printf("%s\\n", rlimit_from_str("NOFILE")); log("of a thread"); exit() }
+probe begin, netdev.transmit { printf("%s\\n", rlimit_from_str("NOFILE")); log("of a thread"); exit() }
 """
 TABLE = 'TABLE = [("-DMAXACTION=5", "stopped by its \\"limit of actions\\"\\n")]\n'
 
@@ -57,11 +57,12 @@ UNRELATED = "no quotation, and no name of a case, has a word of the row"
         ("Names, by letters", "names.stp `%s`", "names.stp `%s`: is too short to show anything"),
         ("Names that exit", "names.stp `exit()`", "names.stp `exit()`: is found in 4 of 5 cases"),
         ("Names", "names.stp `NOFILE` `exit()`", "names.stp `exit()`: is found in 4 of 5 cases"),
+        ("Packets", "names.stp `netdev.`", "names.stp `netdev.`: is only how names begin"),
         ("Teleports packets", "names.stp `rlimit_from_str(`", UNRELATED),
         # Words that half of all rows have, and the status, relate nothing.
         (
             "A probe of the kernel",
-            'names.stp `probe begin { printf("%s\\n", rlimit_from_str(`',
+            'names.stp `netdev.transmit { printf("%s\\n", rlimit_from_str(`',
             UNRELATED,
         ),
     ],
