@@ -9,7 +9,8 @@ import pytest
 from tests.features import cases, check, rows, specific, subjects
 
 NAMES = """# Limits are told here, but not by `limit` itself.
-probe begin, netdev.transmit { printf("%s\\n", rlimit_from_str("NOFILE")); log("of a thread"); exit() }
+probe begin, netdev.transmit { printf("%s\\n", rlimit_from_str("NOFILE"))
+log("of a thread"); exit() }
 """
 TABLE = 'TABLE = [("-DMAXACTION=5", "stopped by its \\"limit of actions\\"\\n")]\n'
 
