@@ -5,6 +5,19 @@
 #define HIST_MAX_WIDTH 1000		/* a hit must end some time */
 #define HIST_MARGIN 2			/* empty rows around the data */
 #define HIST_TITLE 5			/* "value" */
+#define HIST_SEPARATORS 3		/* " |" in front of a bar, " " behind it */
+#define SHOWN_LEAST 20			/* what bars may be on a terminal: a narrow one folds lines */
+#define SHOWN_MOST 200			/* and on a wide one the eye would lose the row */
+
+static const char bar_color[] = "\033[36m";
+static const char count_color[] = "\033[1m";
+static const char no_color[] = "\033[m";
+
+/* The consumer's, who knows whether there is a terminal. */
+int stapy_columns;
+module_param(stapy_columns, int, 0);
+bool stapy_colors;
+module_param(stapy_colors, bool, 0);
 
 /* Linear: one for values below low, one for each step up to high, one for values above. */
 void stapy_stat_shape_buckets(struct stapy_stat_shape *shape)
@@ -109,7 +122,14 @@ struct drawing {
 	int first, last;		/* rows */
 	int value_width, count_width, bar_width;
 	u64 scale;			/* values for one character of a bar */
+	bool shown;			/* printed where a terminal may show it: strings and files have texts to compare */
 };
+
+/* Other programs read what goes to the files of -b, and records. */
+static bool may_be_shown(struct stapy_context *c, const struct stapy_out *o)
+{
+	return o == &c->out && !stapy_session.limits.bulk && !stapy_session.records;
+}
 
 /* The rows with data and up to two around them. */
 static void choose_rows(struct drawing *d)
@@ -137,9 +157,19 @@ static void choose_rows(struct drawing *d)
 	}
 }
 
-static void choose_widths(struct drawing *d)
+/* On a terminal the longest row fills a line, unless -D says how long bars are. */
+static int bar_width(const struct drawing *d)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
+
+	if (d->shown && stapy_columns > 0 && !limits->hist_width_given)
+		return clamp(stapy_columns - d->value_width - HIST_SEPARATORS - d->count_width,
+			     SHOWN_LEAST, SHOWN_MOST);
+	return clamp(limits->hist_given ? limits->hist_width : HIST_WIDTH, 1, HIST_MAX_WIDTH);
+}
+
+static void choose_widths(struct drawing *d)
+{
 	const struct stapy_stat_shape *shape = d->shape;
 	bool linear = shape->histogram == STAPY_HIST_LINEAR;
 	/* Of a linear one as SystemTap reckons it: from the bound, to the end of the last row. */
@@ -151,10 +181,35 @@ static void choose_widths(struct drawing *d)
 
 	for (i = d->first; i <= d->last; i++)
 		most = max(most, d->stat->histogram[i]);
-	d->bar_width = clamp(limits->hist_given ? limits->hist_width : HIST_WIDTH, 1, HIST_MAX_WIDTH);
-	d->scale = most <= d->bar_width ? 1 : div64_u64(most + d->bar_width - 1, d->bar_width);
 	d->count_width = digits(most);
 	d->value_width = max(HIST_TITLE, max(digits(low) + under, digits(high) + over));
+	d->bar_width = bar_width(d);
+	d->scale = most <= d->bar_width ? 1 : div64_u64(most + d->bar_width - 1, d->bar_width);
+}
+
+static void color(struct stapy_out *o, const struct drawing *d, const char *text)
+{
+	if (d->shown && stapy_colors)
+		stapy_out_text(o, text, strlen(text));
+}
+
+static void draw_bar(struct stapy_out *o, const struct drawing *d, int bar)
+{
+	if (bar)
+		color(o, d, bar_color);
+	fill(o, '@', bar);
+	if (bar)
+		color(o, d, no_color);
+	fill(o, ' ', d->bar_width - bar + 1);
+}
+
+static void draw_count(struct stapy_out *o, const struct drawing *d, s64 count)
+{
+	if (count)
+		color(o, d, count_color);
+	stapy_out_long(o, count, 'd', 0, d->count_width, -1);
+	if (count)
+		color(o, d, no_color);
 }
 
 static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
@@ -169,9 +224,8 @@ static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
 	}
 	stapy_out_long(o, value, 'd', 0, width, -1);
 	stapy_out_text(o, " |", 2);
-	fill(o, '@', bar);
-	fill(o, ' ', d->bar_width - bar + 1);
-	stapy_out_long(o, count, 'd', 0, d->count_width, -1);
+	draw_bar(o, d, bar);
+	draw_count(o, d, count);
 	stapy_out_text(o, "\n", 1);
 }
 
@@ -193,7 +247,7 @@ static bool elided(const struct drawing *d, int row)
 bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const struct stapy_stat *s,
 			 const struct stapy_stat_shape *shape, const char *place)
 {
-	struct drawing d = { .stat = s, .shape = shape };
+	struct drawing d = { .stat = s, .shape = shape, .shown = may_be_shown(c, o) };
 	bool gap = false;
 	int row;
 

@@ -52,6 +52,7 @@ struct stapy_limits {
 	int max_kilobytes;		/* of memory, the module's own included; 0: what is free */
 	int procfs_bytes;		/* of a text that is read from a file of procfs; 0: a string's */
 	bool hist_given;		/* the next two count */
+	bool hist_width_given;		/* and the first of them on a terminal, too */
 	int hist_width;			/* characters that a histogram's bars are scaled to */
 	int hist_elision;		/* its empty rows kept on either side of a gap; -1 keeps all */
 };
@@ -201,6 +202,8 @@ struct stapy_session {
 extern struct stapy_session stapy_session;	/* defined by the script's C file */
 extern int stapy_remote;			/* which host of --remote this is, from 0 */
 extern char *stapy_remote_uri;			/* its name there, "" without one */
+extern int stapy_columns;			/* of the terminal that shows what is printed; 0: there is none */
+extern bool stapy_colors;			/* and it shows them */
 
 /* Sets a global of type string from a parameter of the module; param->str says where it is. */
 int stapy_set_text(const char *from, const struct kernel_param *param);

@@ -57,6 +57,8 @@ def check(options: Options) -> None:
         _check_format(options)
     if options.snapshots:
         _check_snapshots(options)
+    if options.width:
+        _check_width(options)
     if options.metrics:
         _check_metrics(options)
     if options.effect or options.effect_runs:
@@ -103,6 +105,17 @@ def _check_format(options: Options) -> None:
         raise UsageError("-S cannot be given with --format=csv: only its first file has headers.")
     if options.format == "csv" and len(options.remotes) > 1:
         raise UsageError("--format=csv is for one host: each would have headers of its own.")
+
+
+def _check_width(options: Options) -> None:
+    """Refuse a width where pictures have one for good."""
+    for is_given, name, why in (
+        ("HIST_WIDTH" in options.defines, "-D HIST_WIDTH", "which is how long bars are"),
+        (_is_bulk(options), "-b", "whose files are text for stapy-merge"),
+        (options.format or options.plot, "--format or --plot", "which are for programs"),
+    ):
+        if is_given:
+            raise UsageError(f"--width cannot be given with {name}, {why}.")
 
 
 def _check_snapshots(options: Options) -> None:

@@ -26,13 +26,14 @@ _NO_COLORS: dict[str, str] = {}
 
 
 def use_color(mode: str, stream: TextIO | None = None) -> bool:
-    """Tell whether to colour for ``--color=MODE``: always, never, auto (stderr is a terminal).
+    """Tell whether to colour for ``--color=MODE``: always, never, auto.
 
-    ``stream`` is what is written to, if it is not standard error.
+    That is where standard error is a terminal and $NO_COLOR is empty. ``stream`` is what is
+    written to, if it is not standard error.
     """
     if mode == "always":
         return True
-    if mode == "never":
+    if mode == "never" or os.environ.get("NO_COLOR"):
         return False
     return (stream or sys.stderr).isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 

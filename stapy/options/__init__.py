@@ -91,6 +91,7 @@ class Options(Record):
     poison_cache: bool = False
     clean_cache: bool = False
     color: str = "auto"
+    width: int | None = None  # --width: columns of histograms, None asks the terminal
     remotes: list[str] = new(list)  # --remote, --remote-file
     remote_prefix: bool = False  # --remote-prefix
     elsewhere: bool = False  # the module will run on other hosts

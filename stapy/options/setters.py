@@ -272,6 +272,13 @@ def color(options: Options, value: str) -> None:
     choice("color", "argument for --color", "auto", "always", "never")(options, value or "always")
 
 
+def width(options: Options, value: str) -> None:
+    """Take a number of columns; 0 draws as in a file."""
+    if not is_number(value, 0, 1000):
+        raise UsageError(f"Invalid --width '{value}' (should be 0 to 1000 columns).")
+    options.width = int(value)
+
+
 def privilege(options: Options, value: str) -> None:
     """Take a level, once."""
     if options.privilege_set:

@@ -8,6 +8,7 @@ import stat
 from .elf import ModuleFile
 from .errors import RunError
 from .groups import NAMES, PAGE, STAPDEV
+from .picture import COLORS, COLUMNS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def check_parameters(member: GroupMember, words: List[str], known: Iterable[str]
         if name == "stapy_buffer_mb":
             if member.level < STAPDEV:
                 raise RunError(f"-b is for root and members of the group {NAMES[STAPDEV]}")
-        elif name.startswith("stapy_"):
+        elif name.startswith("stapy_") and name not in (COLUMNS, COLORS):
             raise RunError(f"'{name}' is no global of the script")
 
 

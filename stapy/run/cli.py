@@ -65,7 +65,7 @@ def main(words: Optional[List[str]] = None) -> int:
 
 
 def as_staprun(words: List[str]) -> List[str]:
-    """Return a command line for staprun without its -T, the patience of its reader.
+    """Return a command line for staprun: its pictures, and no -T, the patience of its reader.
 
     Here a reader is woken when there is something to read, so that time is none of ours;
     the -T of stapy-run would end the session instead.
@@ -81,10 +81,10 @@ def as_staprun(words: List[str]) -> List[str]:
         else:
             kept.append(word)
         if not word.startswith("-"):
-            return kept + queue
+            return ["--width=0", *kept, *queue]
         if word in ("-c", "-x", "-N", "-o", "-S", "-b", "-C", "-M") and queue:
             kept.append(queue.pop(0))
-    return kept
+    return ["--width=0", *kept]
 
 
 def start() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from . import kernel, mark
+from . import kernel, mark, picture
 from .control import Channel, folder_of
 from .elf import ModuleFile
 from .errors import GoneError, RunError
@@ -135,7 +135,7 @@ def parameters(module: ModuleFile, options: RunOptions) -> List[str]:
         # The kernel does not know the user's time zone; tz_ctime() asks for it.
         now = time.localtime()
         words += [f"tz_gmtoff={-now.tm_gmtoff}", f"tz_name={now.tm_zone}"]
-    return words
+    return words + picture.parameters(options, module.parameters)
 
 
 def _not_settable(name: str, settable: List[str]) -> str:

@@ -34,8 +34,8 @@ GIVEN = 3  # the descriptor on which `sudo` leaves the user's environment
 _MOST = 1 << 23  # bytes of it; the kernel takes less of a program
 # What we heed ourselves. The rest is for the programs that we start: it could name code (that of
 # OpenSSL does) to be loaded where the module's files are open.
-_OURS = (b"PATH", b"HOME", b"TERM", b"TZ", b"SYSTEMTAP_COLORS", b"COLUMNS", b"SYSTEMTAP_SYNC",
-         b"SYSTEMTAP_DIR", b"XDG_CACHE_HOME", b"LD_LIBRARY_PATH")  # fmt: skip
+_OURS = (b"PATH", b"HOME", b"TERM", b"TZ", b"SYSTEMTAP_COLORS", b"COLUMNS", b"NO_COLOR",
+         b"SYSTEMTAP_SYNC", b"SYSTEMTAP_DIR", b"XDG_CACHE_HOME", b"LD_LIBRARY_PATH")  # fmt: skip
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 

@@ -121,7 +121,9 @@ def _write(text: str) -> None:
 
 def _is_wanted(color: str) -> bool:
     if color == "auto":
-        return os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb"
+        if os.environ.get("NO_COLOR"):
+            return False
+        return os.isatty(2) and os.environ.get("TERM", "dumb") not in ("", "dumb")
     return color == "always"
 
 

@@ -45,6 +45,7 @@ class RunOptions:
         "timeout",
         "verbose",
         "warnings",
+        "width",
     )
 
     def __init__(
@@ -76,6 +77,7 @@ class RunOptions:
         effect: str = "",
         effect_runs: int = 0,
         record: Optional[str] = None,
+        width: Optional[int] = None,
     ) -> None:
         self.module = module
         self.parameters = list(parameters or [])
@@ -103,6 +105,7 @@ class RunOptions:
         self.effect = effect
         self.effect_runs = effect_runs
         self.record = record
+        self.width = width
 
     def words(self) -> List[str]:
         """List the words of a command line that gives these options, for a run elsewhere."""
@@ -119,6 +122,7 @@ class RunOptions:
             ("--probe-effect", self.effect or None),
             ("--probe-effect-runs", self.effect_runs or None),
             ("--record", self.record),
+            ("--width", self.width),
             ("-b", self.buffer_mb),
             ("-C", self.color if self.color != "auto" else None),
         ):
@@ -215,6 +219,7 @@ _VALUES = {
     "--probe-effect": "effect",
     "--probe-effect-runs": "effect_runs",
     "--record": "record",
+    "--width": "width",
     "--format": "format",
     "--message-format": "message_format",
     "-b": "buffer_mb",
@@ -222,7 +227,7 @@ _VALUES = {
 }
 _NUMBERS = {
     "-x": (1, 1 << 22), "-N": (1, 1 << 22), "-M": (1, 86400), "-b": (1, 4095),
-    "--probe-effect-runs": (3, 1000),
+    "--probe-effect-runs": (3, 1000), "--width": (0, 1000),
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from stapy.timing import PassTimer
 
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
+    from stapy.options import Options
     from stapy.session import Session
 
 
@@ -115,7 +116,15 @@ def run_options(session: Session, module: Path) -> RunOptions:
         format="text" if options.is_for_plot else options.format,
         record=str(plotting.place_of_record(session)) if options.plot else None,
         message_format="json" if options.message_format == "json" else "text",
+        width=_width(options),
     )
+
+
+def _width(options: Options) -> int | None:
+    """Return the columns for histograms; who reads SystemTap's messages compares its pictures."""
+    if options.width is None and options.message_format == "systemtap":
+        return 0
+    return options.width
 
 
 def _parameters(session: Session, module: Path) -> list[str]:

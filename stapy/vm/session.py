@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from stapy.diagnostics.render import use_color
+from stapy.run import picture
 from stapy.run.elf import ModuleFile
 from stapy.run.input import KEYS, Terminal, is_taken
 from stapy.run.messages import MessagePrinter
@@ -62,11 +64,14 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         if options.record is not None:
             words.record = f"{SHARE}/record"
         if options.color == "auto":
-            words.color = "always" if os.isatty(2) else "never"
+            words.color = "always" if use_color("auto") else "never"
         words.module = machine.push(Path(module_path))
         # Scripts do not see what process 1 does to carry the streams of this run.
+        module = ModuleFile(module_path)
         words.parameters = [*words.parameters, f"stapy_hidden={AGENT}"]
-        kind = _input(ModuleFile(module_path), options)
+        # The terminal is ours; the guest has pipes.
+        words.parameters += picture.parameters(options, module.parameters)
+        kind = _input(module, options)
         with keys_of(0) if kind == KEYS else nullcontext():
             result = machine.run(
                 [*machine.consumer_command(), *words.words()],

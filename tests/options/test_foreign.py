@@ -271,5 +271,5 @@ def test_the_time_of_staprun_is_another(
     from stapy.run.cli import as_staprun
 
     words = ["-v", "-T", "200", "-o", "-T", "-T5", "x.ko", "-T", "1"]
-    assert as_staprun(words) == ["-v", "-o", "-T", "x.ko", "-T", "1"]
+    assert as_staprun(words) == ["--width=0", "-v", "-o", "-T", "x.ko", "-T", "1"]
     assert capfd.readouterr().err.count("has no effect") == 2

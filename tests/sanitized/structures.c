@@ -382,6 +382,32 @@ static void of_addresses(size_t bytes)
 	free(to);
 }
 
+/* A histogram for a terminal with so many columns, or for what is none. */
+static void of_drawings(size_t bytes)
+{
+	const struct stapy_limits limits = stapy_session.limits;
+	const char *where = word();
+	struct stapy_out string, *o = strcmp(where, "string") ? &context.out : &string;
+	char *to = malloc(bytes);
+
+	stapy_columns = number();
+	stapy_colors = number();
+	stapy_session.limits.bulk = !strcmp(where, "bulk");
+	stapy_session.records = strcmp(where, "records") ? NULL : "";
+	stapy_session.limits.hist_width_given = !strcmp(where, "given");
+	stapy_session.limits.hist_given = !strcmp(where, "given") || !strcmp(where, "elided");
+	stapy_session.limits.hist_width = 30;
+	stapy_session.limits.hist_elision = 1;
+	stapy_out_to(o, to, bytes);
+	stapy_out_histogram(&context, o, stapy_stat_read(variable), &storage[ARRAY_SIZE(storage) - 1].shape, "here");
+	stapy_out_finish(o);
+	say_text(to, o->at - to);
+	stapy_session.limits = limits;
+	stapy_session.records = NULL;
+	context.out.at = NULL;
+	free(to);
+}
+
 static bool is_one_of(const char *what, const char *names)
 {
 	const char *found = strstr(names, what);
@@ -399,6 +425,8 @@ static void obey(void)
 		of_strings(what, number());
 	else if (is_one_of(what, "string char binary memory histogram long "))
 		of_formats(what, number());
+	else if (is_one_of(what, "drawing "))
+		of_drawings(number());
 	else if (is_one_of(what, "plain "))
 		of_plain(number());
 	else if (is_one_of(what, "addresses "))

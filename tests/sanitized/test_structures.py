@@ -6,6 +6,7 @@ UndefinedBehaviorSanitizer: a byte beyond a buffer ends the program, and with it
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -172,6 +173,63 @@ def test_a_statistic(program: Program, values: list[tuple[int, int]]) -> None:
     rows = bytes.fromhex(picture[1:]).decode().splitlines()[1:-1]
     assert sum(int(row.rpartition(" ")[2]) for row in rows if "|" in row) == len(values)
     assert lost == "0"
+
+
+def drawn(program: Program, where: str, columns: int = 0, colors: bool = False) -> list[str]:
+    """Draw a histogram of two values, 3000 and 1500 times, as rows."""
+    program.ask("empty")
+    for value, times in ((8, 3000), (9000, 1500)):
+        for _ in range(times):
+            program.ask(f"record 0 {value}")
+    picture = program.ask(f"drawing 100000 {where} {columns} {int(colors)}")
+    return bytes.fromhex(picture[1:]).decode().splitlines()
+
+
+@pytest.mark.parametrize(
+    "where, columns, bar",
+    [
+        ("print", 0, 50),
+        ("print", 80, 80 - 5 - 3 - 4),  # value, separators, count
+        ("print", 33, 21),
+        ("print", 32, 20),
+        ("print", 31, 20),
+        ("print", 1, 20),
+        ("print", -5, 50),
+        ("print", 212, 200),
+        ("print", 213, 200),
+        ("print", 2**31 - 1, 200),
+        # What can be compared, or is read by programs, has no terminal.
+        ("string", 80, 50),
+        ("bulk", 80, 50),
+        ("records", 80, 50),
+        ("given", 80, 30),
+        ("elided", 80, 80 - 5 - 3 - 4),
+        ("elided", 0, 30),
+    ],
+)
+def test_the_width_of_a_histogram(program: Program, where: str, columns: int, bar: int) -> None:
+    rows = drawn(program, where, columns)
+    assert rows[0] == f"value |{'-' * bar} count"
+    lengths = {len(row) for row in rows[1:] if "|" in row}
+    assert lengths == {5 + 3 + bar + 4}
+    longest = max(row.count("@") for row in rows)
+    assert longest == 3000 // -(-3000 // bar)
+    assert sorted(row.count("@") for row in rows)[-2] == longest // 2
+
+
+@pytest.mark.parametrize("where", ["print", "given", "elided"])
+def test_the_colors_of_a_histogram(program: Program, where: str) -> None:
+    """Escapes stand around bars and counts, and change nothing else."""
+    plain, rows = drawn(program, where, 80), drawn(program, where, 80, True)
+    assert [re.sub("\x1b\\[[0-9]*m", "", row) for row in rows] == plain
+    row = next(row for row in rows if row.endswith("3000\x1b[m"))
+    assert re.fullmatch(" +8 \\|\x1b\\[36m@+\x1b\\[m +\x1b\\[1m3000\x1b\\[m", row)
+    assert sum("\x1b" in row for row in rows) == 2  # empty rows have none
+
+
+@pytest.mark.parametrize("where", ["string", "bulk", "records"])
+def test_texts_for_programs_have_no_colors(program: Program, where: str) -> None:
+    assert drawn(program, where, 80, True) == drawn(program, "print")
 
 
 @given(st.integers(1, 40), TEXTS, TEXTS, st.booleans())

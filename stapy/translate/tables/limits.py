@@ -208,6 +208,7 @@ class Limits:
         ]
         on = dict.fromkeys(field for macro, field in SWITCHES.items() if macro in self.given)
         on |= {"hist_given": None} if self._drawing else {}
+        on |= {"hist_width_given": None} if "HIST_WIDTH" in self.given else {}
         on |= {"unprivileged": None} if self._unprivileged else {}
         rows += [{"name": field, "value": "1"} for field in on]
         if self.privilege != "stapdev":
