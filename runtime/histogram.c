@@ -110,12 +110,6 @@ static int digits(s64 value)
 	return n;
 }
 
-static void fill(struct stapy_out *o, char with, int times)
-{
-	while (times-- > 0)
-		stapy_out_text(o, &with, 1);
-}
-
 struct drawing {
 	const struct stapy_stat *stat;
 	const struct stapy_stat_shape *shape;
@@ -125,10 +119,14 @@ struct drawing {
 	bool shown;			/* printed where a terminal may show it: strings and files have texts to compare */
 };
 
-/* Other programs read what goes to the files of -b, and records. */
+/*
+ * Other programs read what goes to the files of -b, and records. Where the reader cannot keep up,
+ * pictures are no larger than anywhere else, or there would be output that is lost for their sake.
+ */
 static bool may_be_shown(struct stapy_context *c, const struct stapy_out *o)
 {
-	return o == &c->out && !stapy_session.limits.bulk && !stapy_session.records;
+	return o == &c->out && !stapy_session.limits.bulk && !stapy_session.records &&
+	       stapy_ring_is_roomy(c);
 }
 
 /* The rows with data and up to two around them. */
@@ -197,10 +195,10 @@ static void draw_bar(struct stapy_out *o, const struct drawing *d, int bar)
 {
 	if (bar)
 		color(o, d, bar_color);
-	fill(o, '@', bar);
+	stapy_out_pad(o, '@', bar);
 	if (bar)
 		color(o, d, no_color);
-	fill(o, ' ', d->bar_width - bar + 1);
+	stapy_out_pad(o, ' ', d->bar_width - bar + 1);
 }
 
 static void draw_count(struct stapy_out *o, const struct drawing *d, s64 count)
@@ -218,8 +216,8 @@ static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
 	int bar = div64_u64(count, d->scale), width = d->value_width;
 
 	if (d->shape->histogram == STAPY_HIST_LINEAR && (row == 0 || row == d->shape->buckets - 1)) {
-		fill(o, ' ', width - digits(value) - 1);
-		fill(o, row ? '>' : '<', 1);
+		stapy_out_pad(o, ' ', width - digits(value) - 1);
+		stapy_out_pad(o, row ? '>' : '<', 1);
 		width = 0;
 	}
 	stapy_out_long(o, value, 'd', 0, width, -1);
@@ -257,7 +255,7 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 	choose_widths(&d);
 	stapy_out_string(o, "value", 0, d.value_width, -1);
 	stapy_out_text(o, " |", 2);
-	fill(o, '-', d.bar_width);
+	stapy_out_pad(o, '-', d.bar_width);
 	stapy_out_text(o, " count\n", 7);
 	for (row = d.first; row <= d.last; row++) {
 		if (elided(&d, row)) {
@@ -265,7 +263,7 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 			continue;
 		}
 		if (gap) {
-			fill(o, ' ', d.value_width + 1);
+			stapy_out_pad(o, ' ', d.value_width + 1);
 			stapy_out_text(o, "~\n", 2);
 			gap = false;
 		}

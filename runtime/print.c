@@ -19,7 +19,7 @@ void stapy_out_piece(struct stapy_out *o, const char *text, size_t length)
 	o->at += length;
 }
 
-static void pad(struct stapy_out *o, char with, int n)
+void stapy_out_pad(struct stapy_out *o, char with, int n)
 {
 	size_t room = o->end - o->at, wanted;
 
@@ -62,10 +62,10 @@ void stapy_out_field(struct stapy_out *o, const char *s, unsigned int flags, int
 	int blanks = width > 0 && n < width ? width - n : 0;
 
 	if (!(flags & STAPY_F_LEFT))
-		pad(o, ' ', blanks);
+		stapy_out_pad(o, ' ', blanks);
 	stapy_out_text(o, s, n);
 	if (flags & STAPY_F_LEFT)
-		pad(o, ' ', blanks);
+		stapy_out_pad(o, ' ', blanks);
 }
 
 /* Two digits of each number below 100. */
@@ -199,13 +199,13 @@ void stapy_out_number(struct stapy_out *o, s64 value, char conversion, unsigned 
 		blanks = 0;
 	}
 	if (!(flags & STAPY_F_LEFT))
-		pad(o, ' ', blanks);
+		stapy_out_pad(o, ' ', blanks);
 	if (sign_length)
 		stapy_out_text(o, prefix, sign_length);
-	pad(o, '0', zeros);
+	stapy_out_pad(o, '0', zeros);
 	stapy_out_text(o, first, end - first);
 	if (flags & STAPY_F_LEFT)
-		pad(o, ' ', blanks);
+		stapy_out_pad(o, ' ', blanks);
 }
 
 /* %#c: what cannot be printed as C writes it. */
@@ -229,10 +229,10 @@ void stapy_out_char(struct stapy_out *o, s64 value, unsigned int flags, int widt
 	if (flags & STAPY_F_ALT)
 		n = visible(text, value);
 	if (!(flags & STAPY_F_LEFT))
-		pad(o, ' ', width - n);
+		stapy_out_pad(o, ' ', width - n);
 	stapy_out_text(o, text, n);
 	if (flags & STAPY_F_LEFT)
-		pad(o, ' ', width - n);
+		stapy_out_pad(o, ' ', width - n);
 }
 
 /* Bytes that %b can write; 0 for none of them. */
@@ -252,7 +252,7 @@ void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int flags, int wi
 	} v;
 
 	if (!(flags & STAPY_F_LEFT))
-		pad(o, '\0', width - size);
+		stapy_out_pad(o, '\0', width - size);
 	switch (size) {
 	case 1:
 		v.one = value;
@@ -269,7 +269,7 @@ void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int flags, int wi
 	}
 	stapy_out_text(o, (char *)&v, size);
 	if (flags & STAPY_F_LEFT)
-		pad(o, '\0', width - size);
+		stapy_out_pad(o, '\0', width - size);
 }
 
 static void out_hex(struct stapy_out *o, const u8 *bytes, size_t n)
@@ -288,7 +288,7 @@ bool stapy_out_memory(struct stapy_context *c, struct stapy_out *o, unsigned lon
 	u8 chunk[MEMORY_CHUNK];
 
 	if (!(flags & STAPY_F_LEFT))
-		pad(o, ' ', blanks);
+		stapy_out_pad(o, ' ', blanks);
 	while (left) {
 		size_t n = min_t(size_t, left, sizeof(chunk));
 
@@ -303,7 +303,7 @@ bool stapy_out_memory(struct stapy_context *c, struct stapy_out *o, unsigned lon
 		left -= n;
 	}
 	if (flags & STAPY_F_LEFT)
-		pad(o, ' ', blanks);
+		stapy_out_pad(o, ' ', blanks);
 	return true;
 }
 

@@ -29,6 +29,8 @@ static inline void stapy_out_finish(struct stapy_out *o)
 	*o->at = '\0';
 }
 
+/* One character as often as that, never when it is below 0. */
+void stapy_out_pad(struct stapy_out *o, char with, int n);
 /* Text of any length. */
 void stapy_out_piece(struct stapy_out *o, const char *text, size_t length);
 /* %s, %d and %u without anything else. */

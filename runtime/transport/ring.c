@@ -328,3 +328,10 @@ size_t stapy_ring_bytes(void)
 {
 	return ring_bytes;
 }
+
+bool stapy_ring_is_roomy(struct stapy_context *c)
+{
+	const struct stapy_ring *r = &container_of(c, struct stapy_cpu, c)->ring;
+
+	return r->head - READ_ONCE(r->tail) < ring_bytes / 2;
+}

@@ -6,11 +6,12 @@ import os
 import sys
 
 from . import streams
+from .command_line import parse, wants_json
 from .consumer import run
 from .elf import ModuleFile, describe
 from .errors import RunError
 from .messages import MessagePrinter
-from .options import UsageError, parse, wants_json
+from .options import UsageError
 from .printable import one_line, shown
 from .signals import hear_of_children
 from .usage import USAGE
@@ -81,10 +82,15 @@ def as_staprun(words: List[str]) -> List[str]:
         else:
             kept.append(word)
         if not word.startswith("-"):
-            return ["--width=0", *kept, *queue]
+            return [*_pictures(words), *kept, *queue]
         if word in ("-c", "-x", "-N", "-o", "-S", "-b", "-C", "-M") and queue:
             kept.append(queue.pop(0))
-    return ["--width=0", *kept]
+    return [*_pictures(words), *kept]
+
+
+def _pictures(words: List[str]) -> List[str]:
+    """Have staprun draw as in a file, unless its command line says otherwise."""
+    return [] if any(word.startswith("--width") for word in words) else ["--width=0"]
 
 
 def start() -> None:

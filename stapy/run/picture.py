@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .options import RunOptions
 
-COLUMNS, COLORS = "stapy_columns", "stapy_colors"  # parameters of the module
+NAMES = COLUMNS, COLORS = "stapy_columns", "stapy_colors"  # parameters of the module
 
 
 def parameters(options: RunOptions, known: Iterable[str]) -> List[str]:

@@ -13,12 +13,12 @@ import sys
 
 from . import refusals
 from .admission import FOLDER, why_open
+from .command_line import wants_json
 from .errors import RunError
 from .groups import NAMES, PAGE, STAPDEV, look_up
 from .lacks import program, run
 from .member import GIVEN, LIFE
 from .messages import MessagePrinter
-from .options import wants_json
 from .signals import Signals, signal
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ from stapy.record import Record, replace
 from stapy.remote import ask, hosts, parcel, ssh
 from stapy.remote.crowd import Crowd
 from stapy.remote.sweep import folder_name, sweep
-from stapy.run import beforehand
+from stapy.run import beforehand, picture
 from stapy.run.elf import ModuleFile
 from stapy.run.errors import RunError
 from stapy.run.options import RunOptions
@@ -246,8 +246,7 @@ class Fleet:
         run = module.options
         words = RunOptions(**{name: getattr(run, name) for name in RunOptions.__slots__})
         words.module = f"{place}/{file}"
-        words.parameters = [*run.parameters, f"stapy_remote={number}"]
-        words.parameters.append(f"stapy_remote_uri={host.uri}")
+        words.parameters = self._told(host, run)
         sent = parcel.pack(
             place,
             {**files, file: module.image},
@@ -255,6 +254,14 @@ class Fleet:
         )
         command = self.connections[number].command(parcel.command(facts))
         crowd.begin(host, command, sent, is_alone=is_alone)
+
+    def _told(self, host: RemoteHost, run: RunOptions) -> list[str]:
+        """List a module's parameters: what it was given, which host it is on, how it draws."""
+        told = [*run.parameters, f"stapy_remote={host.number}", f"stapy_remote_uri={host.uri}"]
+        # The terminal is ours; hosts have pipes. A file is none, and prefixes take of its width.
+        if self.options.output is None and not self.options.remote_prefix:
+            told += picture.parameters(run, picture.NAMES)
+        return told
 
     def _close(self) -> None:
         """End the connections that are ours, and leave no file."""

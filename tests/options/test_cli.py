@@ -47,6 +47,10 @@ ROOT = Path(__file__).resolve().parents[2]
         (["--disable-c", "x.stp"], "use_cache", False),
         (["--color", "x.stp"], "color", "always"),
         (["--color=never", "x.stp"], "color", "never"),
+        (["x.stp"], "width", None),
+        (["--width=0", "x.stp"], "width", 0),
+        (["--width", "1000", "x.stp"], "width", 1000),
+        (["--width=0", "-b", "-DHIST_WIDTH=9", "x.stp"], "width", 0),
         (["-I", "a", "-Ib", "x.stp"], "tapset_dirs", ["a", "b"]),
         (["-E", "probe end {}", "x.stp"], "extra_scripts", ["probe end {}"]),
         (["--modinfo=a=b=c", "--modinfo", "d=", "x.stp"], "modinfo", [("a", "b=c"), ("d", "")]),
@@ -132,6 +136,19 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--metrics=a:1", "--vm", "x.stp"], "--metrics cannot be given with --vm"),
         (["--metrics=a:1", "-F", "x.stp"], "--metrics cannot be given with -F without -o"),
         (["--metrics=a:1", "--privilege=stapusr", "x.stp"], "You can't specify --metrics when"),
+        *(
+            (
+                [f"--width={text}", "x.stp"],
+                f"Invalid --width '{text}' (should be 0 to 1000 columns).",
+            )
+            for text in ("-1", "1001", "wide", "7.5", "0x40", "1_0", "\u00b2", "9" * 5000)
+        ),
+        (["--width"], "option '--width' needs a value: COLUMNS"),
+        (["--widht=7", "x.stp"], "did you mean '--width'?"),
+        (["--width=70", "-DHIST_WIDTH=9", "x.stp"], "cannot be given with -D HIST_WIDTH"),
+        (["--width=70", "-b", "x.stp"], "--width cannot be given with -b, whose files are"),
+        (["--width=70", "--format=json", "x.stp"], "cannot be given with --format or --plot"),
+        (["--width=70", "--plot=a.svg", "x.stp"], "cannot be given with --format or --plot"),
         (["--snapshots=1", "x.stp"], "--snapshots is for --format=json"),
         (["--snapshots=1", "--plot=a.svg", "x.stp"], "--snapshots is for --format=json"),
         (["--snapshots=0.01", "x.stp"], "(should be 0.1 to 86400 seconds)"),

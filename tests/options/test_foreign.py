@@ -273,3 +273,11 @@ def test_the_time_of_staprun_is_another(
     words = ["-v", "-T", "200", "-o", "-T", "-T5", "x.ko", "-T", "1"]
     assert as_staprun(words) == ["--width=0", "-v", "-o", "-T", "x.ko", "-T", "1"]
     assert capfd.readouterr().err.count("has no effect") == 2
+
+
+@pytest.mark.parametrize("word", ["--width=70", "--width"])
+def test_staprun_draws_as_wide_as_it_is_told(word: str) -> None:
+    from stapy.run.cli import as_staprun
+
+    words = [word, "70", "x.ko"]
+    assert as_staprun(words) == words

@@ -10,7 +10,7 @@ from stapy.cli import main, parse
 from stapy.options import foreign
 from stapy.options.option import SAME, UsageError
 from stapy.options.table import TABLE
-from stapy.run import options as run_options
+from stapy.run import command_line
 from stapy.shell.settings import Settings
 
 
@@ -119,10 +119,10 @@ def test_the_file_of_defaults_gives_way_in_silence(
 )
 def test_of_stapy_run(words: list[str], told: str) -> None:
     if not told:
-        assert run_options.parse(words).output == "a"
+        assert command_line.parse(words).output == "a"
         return
-    with pytest.raises(run_options.UsageError) as caught:
-        run_options.parse(words)
+    with pytest.raises(command_line.UsageError) as caught:
+        command_line.parse(words)
     assert str(caught.value).startswith(told)
 
 

@@ -3,7 +3,8 @@ import re
 
 import pytest
 
-from stapy.run.options import RunOptions, UsageError, parse
+from stapy.run.command_line import parse
+from stapy.run.options import RunOptions, UsageError
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import pytest
 
 from stapy.diagnostics.render import use_color
 from stapy.run import messages, picture
+from stapy.run.command_line import parse
 from stapy.run.errors import RunError
-from stapy.run.options import RunOptions, UsageError, parse
+from stapy.run.options import RunOptions, UsageError
 
 KNOWN = ("stapy_columns", "stapy_colors", "most")
 

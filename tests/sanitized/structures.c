@@ -34,7 +34,7 @@ struct stapy_session stapy_session = {
 	.limits = { .maxmapentries = 4, .maxstringlen = 32 },
 };
 struct stapy_cpu *stapy_cpus;
-static struct stapy_context context;
+static struct stapy_cpu cpu;		/* with an empty ring */
 
 /* The words of the command that is carried out. */
 static char *rest;
@@ -107,7 +107,7 @@ static void say_stat(const struct stapy_stat *s, const struct stapy_stat_shape *
 		return;
 	}
 	for (i = STAPY_COUNT; i <= (shape->variance ? STAPY_VARIANCE : STAPY_AVG); i++) {
-		stapy_stat_value(&context, s, i, 0, &value, NULL);
+		stapy_stat_value(&cpu.c, s, i, 0, &value, NULL);
 		printf("%lld ", value);
 	}
 	for (i = 0; i < stapy_stat_buckets(shape); i++) {
@@ -125,8 +125,8 @@ static void say_outcome(bool done)
 	if (done)
 		printf("ok");
 	else
-		printf("error %s", context.error);
-	context.error = NULL;
+		printf("error %s", cpu.c.error);
+	cpu.c.error = NULL;
 }
 
 static void set(struct stapy_map *m, const struct stapy_storage *row, const union stapy_key *keys)
@@ -134,10 +134,10 @@ static void set(struct stapy_map *m, const struct stapy_storage *row, const unio
 	if (row->value == STAPY_STRING) {
 		char *value = text();
 
-		say_outcome(stapy_map_set_string(&context, m, keys, value, "here"));
+		say_outcome(stapy_map_set_string(&cpu.c, m, keys, value, "here"));
 		free(value);
 	} else {
-		s64 *slot = stapy_map_slot(&context, m, keys, "here");
+		s64 *slot = stapy_map_slot(&cpu.c, m, keys, "here");
 
 		if (slot)
 			*slot = number();
@@ -264,7 +264,7 @@ static void of_map(const char *what)
 			stapy_map_delete_found(m, found);
 	} else if (!strcmp(what, "add")) {
 		shim_cpu = number();
-		say_outcome(stapy_map_add(&context, m, keys, number(), "here"));
+		say_outcome(stapy_map_add(&cpu.c, m, keys, number(), "here"));
 	} else {
 		exit(2);
 	}
@@ -326,11 +326,11 @@ static void of_formats(const char *what, size_t bytes)
 		bool hex = number();
 
 		a = text();
-		stapy_out_memory(&context, &o, (unsigned long)a, hex, flags, width, precision, NULL);
+		stapy_out_memory(&cpu.c, &o, (unsigned long)a, hex, flags, width, precision, NULL);
 	} else if (!strcmp(what, "histogram")) {
-		stapy_out_histogram(&context, &o, stapy_stat_read(variable),
+		stapy_out_histogram(&cpu.c, &o, stapy_stat_read(variable),
 				    &storage[ARRAY_SIZE(storage) - 1].shape, "here");
-		context.error = NULL;
+		cpu.c.error = NULL;
 	} else {
 		char conversion = *word();
 
@@ -387,7 +387,7 @@ static void of_drawings(size_t bytes)
 {
 	const struct stapy_limits limits = stapy_session.limits;
 	const char *where = word();
-	struct stapy_out string, *o = strcmp(where, "string") ? &context.out : &string;
+	struct stapy_out string, *o = strcmp(where, "string") ? &cpu.c.out : &string;
 	char *to = malloc(bytes);
 
 	stapy_columns = number();
@@ -398,13 +398,14 @@ static void of_drawings(size_t bytes)
 	stapy_session.limits.hist_given = !strcmp(where, "given") || !strcmp(where, "elided");
 	stapy_session.limits.hist_width = 30;
 	stapy_session.limits.hist_elision = 1;
+	cpu.ring.head = strcmp(where, "waiting") ? 0 : stapy_ring_bytes() / 2;
 	stapy_out_to(o, to, bytes);
-	stapy_out_histogram(&context, o, stapy_stat_read(variable), &storage[ARRAY_SIZE(storage) - 1].shape, "here");
+	stapy_out_histogram(&cpu.c, o, stapy_stat_read(variable), &storage[ARRAY_SIZE(storage) - 1].shape, "here");
 	stapy_out_finish(o);
 	say_text(to, o->at - to);
 	stapy_session.limits = limits;
 	stapy_session.records = NULL;
-	context.out.at = NULL;
+	cpu.c.out.at = NULL;
 	free(to);
 }
 
@@ -443,6 +444,7 @@ int main(void)
 	size_t bytes = 0;
 	ssize_t n;
 
+	stapy_rings_size();
 	if (stapy_maps_plan() || stapy_maps_alloc())
 		return 2;
 	while ((n = getline(&line, &bytes, stdin)) > 0) {

@@ -202,6 +202,8 @@ def drawn(program: Program, where: str, columns: int = 0, colors: bool = False) 
         ("string", 80, 50),
         ("bulk", 80, 50),
         ("records", 80, 50),
+        # Half of the ring waits for the reader.
+        ("waiting", 80, 50),
         ("given", 80, 30),
         ("elided", 80, 80 - 5 - 3 - 4),
         ("elided", 0, 30),
@@ -227,7 +229,7 @@ def test_the_colors_of_a_histogram(program: Program, where: str) -> None:
     assert sum("\x1b" in row for row in rows) == 2  # empty rows have none
 
 
-@pytest.mark.parametrize("where", ["string", "bulk", "records"])
+@pytest.mark.parametrize("where", ["string", "bulk", "records", "waiting"])
 def test_texts_for_programs_have_no_colors(program: Program, where: str) -> None:
     assert drawn(program, where, 80, True) == drawn(program, "print")
 

@@ -76,6 +76,15 @@ def test_switches_and_own_macros() -> None:
     assert f".buffer_bytes = {3 << 20}," in text
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [("-D HIST_WIDTH=30", True), ("-D HIST_ELISION=1", False), ("", False)],
+)
+def test_a_width_that_holds_on_a_terminal_too(words: str, says: bool) -> None:
+    text = c_of("probe begin { println(1) }", words)
+    assert (".hist_width_given = 1," in text) == says
+
+
 def test_what_follows_an_overload() -> None:
     """Each probe can be switched off, and what it takes is counted, but not reported."""
     script = """global n, on

@@ -192,7 +192,7 @@ def test_fresh_machine_writes_the_output_file_on_the_host(
     file = tmp_path / "output"
     options = RunOptions(output=str(file), target=5)
     code = (
-        "import sys; from stapy.run.options import parse;"
+        "import sys; from stapy.run.command_line import parse;"
         "from stapy.vm.session import prepare, run_module;"
         "machine = prepare(sys.argv[2]);"
         "sys.exit(run_module(sys.argv[1], machine, parse(sys.argv[3:] + ['x.ko'])))"
