@@ -75,6 +75,12 @@ say where debug information is.
 .TP
 .B SYSTEMTAP_COLORS
 has the colours of messages.
+.TP
+.B NO_COLOR
+set to anything: no colours, unless \\-\\-color asks for them
+.TP
+.B COLUMNS
+is the width of a terminal, if it is not as wide as it says
 .SH EXIT STATUS
 0 when the last pass that was asked for did its work and the script met no error, else 1.
 .SH SEE ALSO
@@ -108,6 +114,12 @@ set to anything: what waits for disks is written before the module is loaded
 .TP
 .B SYSTEMTAP_VERBOSE
 a number: as if \\-v were given so often
+.TP
+.B NO_COLOR
+set to anything: no colours, unless \\-C asks for them
+.TP
+.B COLUMNS
+is the width of a terminal, if it is not as wide as it says
 .SH SIGNALS
 {signals}
 .SH SEE ALSO
