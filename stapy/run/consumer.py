@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .ground.manifest import Manifest, TableDemand
     from .metrics import MetricServer
+    from .replaced import Replacements
     from .supply import Supplier
 
 
@@ -192,6 +193,7 @@ def _start(session: ModuleSession, manifest: Manifest, hands: Hands) -> None:
     """Hand a fresh module what it needs, and tell it to begin."""
     options, channel, target = session.options, session.channel, session.target
     hands.hand_over(channel, manifest, options.namespaces)
+    session.files = _watch(manifest, options, session.messages)
     # What was opened was its files if it still is the same process.
     beforehand.check_namespaces(manifest, options.namespaces)
     session.supplier = _supply(channel, manifest, options, session.messages)
@@ -220,6 +222,17 @@ def _listen(options: RunOptions, tells: bool, name: str) -> Optional[MetricServe
     from .metrics import MetricServer
 
     return MetricServer(options.metrics)
+
+
+def _watch(
+    manifest: Manifest, options: RunOptions, messages: MessagePrinter
+) -> Optional[Replacements]:
+    """Watch whether the files of places are replaced; None for scripts without."""
+    if not manifest.get("files"):
+        return None
+    from .replaced import Replacements
+
+    return Replacements(manifest, options.namespaces, messages.warning)
 
 
 def _supply(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from .input import Input
     from .output import Sink
+    from .replaced import Replacements
     from .supply import Supplier
 
 LONGEST_WAIT = (1 << 31) - 1  # milliseconds that one poll can wait, 24.8 days
@@ -55,6 +56,7 @@ class ModuleSession:
         self.armed: Optional[Callable[[], None]] = None  # called when the probes are armed
         self.supplier: Optional[Supplier] = None  # of tables for user stacks
         self.input: Optional[Input] = None  # for probes of standard input
+        self.files: Optional[Replacements] = None  # that places are in
         self.output = OutputCarrier(channel.outputs, sinks, messages, self._lose_reader)
         messages.in_line = shown_in_line(sinks)
         self._stopping = False
@@ -115,6 +117,8 @@ class ModuleSession:
                 self._tell(command)
             else:
                 self._step()
+        if self.files and self._started:
+            self.files.look()
         self._tell_of_silence()
 
     def _tell_of_silence(self) -> None:
@@ -199,6 +203,8 @@ class ModuleSession:
             self.supplier.serve()
         if self.input:
             self.input.serve()
+        if self.files:
+            self.files.serve()
         self._obey_user()
         self._reap()
         self.output.pass_on()
@@ -218,7 +224,7 @@ class ModuleSession:
 
     def _patience(self) -> Optional[int]:
         """Count the milliseconds until somebody wants to look again, or None."""
-        looks = [one.patience for one in (self.supplier, self.input) if one]
+        looks = [one.patience for one in (self.supplier, self.input, self.files) if one]
         if self._deadline is not None:
             left = max(0.0, (self._deadline - time.monotonic()) * 1000)
             looks.append(int(min(left, LONGEST_WAIT - 1)) + 1)

@@ -2,19 +2,25 @@
 
 A program's own block lies right below the base, at a distance that the linker knew.  A library's is
 found by what the loader has written into a slot of the library: the number of its block in the
-thread's table, or how far a variable of it is from the base.
+thread's table, or how far a variable of it is from the base.  A descriptor (``-mtls-dialect=gnu2``)
+has either, as the loader found room for the block.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from stapy.debuginfo.elf import SHT_NOBITS
 from stapy.debuginfo.user.file import PT_TLS, UserFile
 
-BASE, NUMBER, DISTANCE = "base", "number", "distance"
-_DTPMOD, _TPOFF, _STT_TLS = 16, 18, 6
+BASE, NUMBER, DISTANCE, DESCRIPTOR = "base", "number", "distance", "descriptor"
+_DTPMOD, _TPOFF, _TLSDESC, _STT_TLS = 16, 18, 36, 6
+_HOW = {_DTPMOD: NUMBER, _TPOFF: DISTANCE, _TLSDESC: DESCRIPTOR}
+# Linkers have those of descriptors among what may be bound when it is used for the first time.
+_TABLES = (".rela.dyn", ".rela.plt")
+_WORD = 8
 _RELOCATION, _SYMBOL = struct.Struct("<QQq"), struct.Struct("<IBBHQQ")
 
 
@@ -23,7 +29,8 @@ class TlsBlock(NamedTuple):
 
     ``base``: ``distance`` from the thread's base.  ``number``: the word at the address
     ``slot`` is the block's number in the thread's table.  ``distance``: that word is a
-    distance from the base, to which ``distance`` is added.
+    distance from the base, to which ``distance`` is added.  ``descriptor``: the word at ``slot``
+    is such a distance, which is negative, or else the address of a word with the number.
     """
 
     how: str
@@ -56,21 +63,29 @@ def block_of(file: UserFile) -> TlsBlock | None:
     if not file.is_library:
         step = max(segment.alignment, 1)
         return TlsBlock(BASE, 0, -((segment.memory_size + step - 1) // step * step))
-    row = file.elf.section(".rela.dyn")
+    found: dict[str, TlsBlock] = {}
+    for block in (block for name in _TABLES for block in _slots(file, name)):
+        found.setdefault(block.how, block)
+    return found.get(NUMBER) or found.get(DISTANCE) or found.get(DESCRIPTOR)
+
+
+def _slots(file: UserFile, table: str) -> Iterator[TlsBlock]:
+    """List what the loader writes for the file's own variables, by a table of relocations."""
+    row = file.elf.section(table)
     if row is None or row.type == SHT_NOBITS or not 0 < row.link < len(file.elf.sections):
-        return None
+        return
     symbols, data = file.elf.content(file.elf.sections[row.link]), file.elf.content(row)
     whole = len(data) - len(data) % _RELOCATION.size
-    found: TlsBlock | None = None
     for slot, what, addend in _RELOCATION.iter_unpack(data[:whole]):
-        kind, number = what & 0xFFFFFFFF, what >> 32
+        how, number = _HOW.get(what & 0xFFFFFFFF), what >> 32
         at = number * _SYMBOL.size
-        if kind not in (_DTPMOD, _TPOFF) or at + _SYMBOL.size > len(symbols):
+        if how is None or at + _SYMBOL.size > len(symbols):
             continue
         _, _, _, section, value, _ = _SYMBOL.unpack_from(symbols, at)
         if number and not section:
             continue  # of another file
-        if kind == _DTPMOD:
-            return TlsBlock(NUMBER, slot)
-        found = TlsBlock(DISTANCE, slot, -(value + addend if number else addend))
-    return found
+        distance = -(value + addend if number else addend)
+        if how == NUMBER:
+            yield TlsBlock(NUMBER, slot)
+        else:  # a descriptor is two words, of a function and what that is given
+            yield TlsBlock(how, slot + (_WORD if how == DESCRIPTOR else 0), distance)

@@ -17,7 +17,7 @@ from stapy.debuginfo.symbols.clones import is_clone
 from stapy.debuginfo.user import tls
 from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics import NOWHERE
-from stapy.ir.program import LONG, ContextValue, Expr, FileImage, MemoryRead
+from stapy.ir.program import LONG, Conditional, ContextValue, Expr, FileImage, MemoryRead
 from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.ir.walk import walk
 from stapy.probes import abi
@@ -109,12 +109,19 @@ def in_thread(block: TlsBlock | None, where: Callable[[int], Expr], offset: Expr
     base: Expr = ContextValue(NOWHERE, LONG, "thread_base", 0, _WORD, False)
     if block.how == tls.BASE:
         return add(binary("+", base, offset), block.distance)
-    slot = MemoryRead(NOWHERE, LONG, where(block.slot), _WORD, True, True)
+    slot = _word(where(block.slot))
+    near = add(binary("+", binary("+", base, slot), offset), block.distance)
     if block.how == tls.DISTANCE:
-        return add(binary("+", binary("+", base, slot), offset), block.distance)
-    table = MemoryRead(NOWHERE, LONG, add(base, _WORD), _WORD, True, True)
-    row = binary("+", table, binary("*", slot, const(2 * _WORD)))
-    return binary("+", MemoryRead(NOWHERE, LONG, row, _WORD, True, True), offset)
+        return near
+    by_number = block.how == tls.NUMBER
+    number = slot if by_number else _word(slot)
+    row = binary("+", _word(add(base, _WORD)), binary("*", number, const(2 * _WORD)))
+    far = binary("+", _word(row), offset)
+    return far if by_number else Conditional(NOWHERE, LONG, binary("<", slot, const(0)), near, far)
+
+
+def _word(address: Expr) -> Expr:
+    return MemoryRead(NOWHERE, LONG, address, _WORD, True, True)
 
 
 def place_at(dwarf: DwarfFile, address: int) -> CodePlace | None:

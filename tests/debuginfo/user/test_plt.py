@@ -60,17 +60,20 @@ def test_blocks_of_threads(tmp_path: Path) -> None:
     assert program == tls.TlsBlock(tls.BASE, 0, -16)
     (tmp_path / "lib.c").write_text("__thread int own; int *get(void) { return &own; }")
     library, static = tmp_path / "lib.so", tmp_path / "static.so"
+    described = tmp_path / "described.so"
     built(library, "-shared", "-fPIC", str(tmp_path / "lib.c"))
     static_words = ("-shared", "-fPIC", "-ftls-model=initial-exec", str(tmp_path / "lib.c"))
     built(static, *static_words)
-    for path, how, kind in (
-        (library, tls.NUMBER, "R_X86_64_DTPMOD64"),
-        (static, tls.DISTANCE, "R_X86_64_TPOFF64"),
+    built(described, "-shared", "-fPIC", "-mtls-dialect=gnu2", str(tmp_path / "lib.c"))
+    for path, how, kind, word in (
+        (library, tls.NUMBER, "R_X86_64_DTPMOD64", 0),
+        (static, tls.DISTANCE, "R_X86_64_TPOFF64", 0),
+        (described, tls.DESCRIPTOR, "R_X86_64_TLSDESC", 8),
     ):
         block = tls.block_of(UserFile.open(path))
         assert block is not None
         rows = [line.split() for line in run("readelf", "-rW", str(path)).splitlines()]
-        slots = [int(row[0], 16) for row in rows if kind in row]
+        slots = [int(row[0], 16) + word for row in rows if kind in row]
         assert (block.how, [block.slot]) == (how, slots)
     (tmp_path / "none.c").write_text("int main(void) { return 0; }")
     built(tmp_path / "none", str(tmp_path / "none.c"))

@@ -65,6 +65,17 @@ stormed() {{ # wait until a storm has made so many processes, whatever the time 
 behind() {{ # sessions go before the storm, which has all that they leave: one of two processors
     renice -n 10 -p $storms >/dev/null
 }}
+numbered() {{ # start a program that gets this number, as $one
+    number_=$1; shift
+    echo 4194304 >/proc/sys/kernel/pid_max
+    for try in $(seq 20); do
+        echo $((number_ - 1)) >/proc/sys/kernel/ns_last_pid
+        "$@" & one=$!
+        [ $one = $number_ ] && return 0
+        kill $one
+    done
+    echo "no process got the number $number_"; return 1
+}}
 calm() {{ # end the storm; what dies frees its memory some time later
     kill $storms; wait $storms 2>/dev/null; storms=; sleep 1
 }}

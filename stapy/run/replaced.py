@@ -1,0 +1,105 @@
+"""Whether the files that places are in are still those that programs are run from.
+
+A package manager puts a new file at the old one's path: what is started from then on is another
+program, in which nothing is armed, and nothing in its silence says so.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from . import inside
+from .programs import program_build_id
+from .regular import open_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Dict, Optional, Tuple
+
+    from .ground.manifest import Manifest
+
+INTERVAL = 10.0  # seconds between two looks
+# What stands for a file of one process, by whatever name it has or had.
+_OF_ONE = ("/exe", "/map_files/")
+
+
+class Replacements:
+    """The files of a session by where they are; each that is another one by now is told once."""
+
+    def __init__(self, manifest: Manifest, namespaces: int, tell: "Callable[[str], None]") -> None:
+        """Note which files are there, right after they were handed over.
+
+        ``tell`` prints a warning, ``namespaces`` is the process of -N.
+        """
+        self._tell = tell
+        self._held: "Dict[str, Tuple[int, int]]" = {}
+        for named, row in sorted((manifest.get("files") or {}).items()):
+            path = inside.place(named, manifest, namespaces)
+            found = None if _is_of_one(path) or not row.get("identity") else _look(path)
+            if found:
+                self._held[path] = found
+        self._next = time.monotonic() + INTERVAL
+
+    @property
+    def patience(self) -> "Optional[int]":
+        """Milliseconds until `serve` wants to be called, None for never."""
+        if not self._held:
+            return None
+        return max(0, int((self._next - time.monotonic()) * 1000)) + 1
+
+    def serve(self) -> None:
+        """Look, when it is time to."""
+        if self._held and time.monotonic() >= self._next:
+            self.look()
+
+    def look(self) -> None:
+        """Tell of what was replaced or removed since the last look."""
+        self._next = time.monotonic() + INTERVAL
+        for path, held in list(self._held.items()):
+            now = _look(path)
+            if now == held:
+                continue
+            if now:
+                self._tell(
+                    f"{inside.told(path)} was replaced while the session ran: what is run from "
+                    f"the new file{_build_id(path)} is not probed"
+                )
+            elif not path.startswith("/proc/"):  # the container has ended
+                self._tell(
+                    f"{inside.told(path)} was removed while the session ran: what is run from a "
+                    "file that has taken its place is not probed"
+                )
+            del self._held[path]
+
+
+def _is_of_one(path: str) -> bool:
+    return path.startswith("/proc/") and any(part in path for part in _OF_ONE)
+
+
+def _look(path: str) -> "Optional[Tuple[int, int]]":
+    """Tell which file is at a path, None for none."""
+    try:
+        place = inside.open_path(path)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(place)
+    finally:
+        os.close(place)
+    return found.st_dev, found.st_ino
+
+
+def _build_id(path: str) -> str:
+    """Name the build that is at a path, "" for what has no build-id."""
+    try:
+        fd = open_regular(path)
+    except OSError:
+        return ""
+    try:
+        found = program_build_id(fd)
+    except OSError:
+        found = ""
+    finally:
+        os.close(fd)
+    return f" (build-id {found})" if found else ""
