@@ -1,7 +1,8 @@
-"""Whether the files that places are in are still those that programs are run from.
+"""Whether the files that places are in are those that programs are run from.
 
 A package manager puts a new file at the old one's path: what is started from then on is another
-program, in which nothing is armed, and nothing in its silence says so.
+program, in which nothing is armed, and nothing in its silence says so.  Nor does anything when all
+that runs is another file of that name.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from .regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, Optional, Tuple
+    from typing import Callable, Dict, List, Optional, Set, Tuple
 
     from .ground.manifest import Manifest
 
 INTERVAL = 10.0  # seconds between two looks
 # What stands for a file of one process, by whatever name it has or had.
 _OF_ONE = ("/exe", "/map_files/")
+_DELETED = " (deleted)"  # behind the name, as the kernel tells it
 
 
 class Replacements:
@@ -71,6 +73,35 @@ class Replacements:
                     "file that has taken its place is not probed"
                 )
             del self._held[path]
+
+    def elsewhere(self) -> "List[str]":
+        """Say of programs that nobody runs which process runs another one of that name."""
+        wanted = {os.path.basename(path): path for path in self._held}
+        run: "Set[str]" = set()
+        others: "Dict[str, str]" = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                name = os.readlink(f"/proc/{pid}/exe")
+                status = os.stat(f"/proc/{pid}/exe")
+            except OSError:
+                continue  # it has ended, is not ours, or is the kernel's
+            path = wanted.get(os.path.basename(name.replace(_DELETED, "")), "")
+            if not path:
+                continue
+            if (status.st_dev, status.st_ino) == self._held[path]:
+                run.add(path)
+            else:
+                others.setdefault(path, _other(path, pid, name))
+        return [text for path, text in sorted(others.items()) if path not in run]
+
+
+def _other(path: str, pid: str, name: str) -> str:
+    text = f"nobody runs {inside.told(path)}; process {pid} runs "
+    if name.endswith(_DELETED):
+        return text + f"a file that was deleted: process({pid}) means that"
+    if name == inside.shown(path):
+        return text + f"that of its own mount namespace: --target-namespaces={pid} means that"
+    return text + f"'{name}'"
 
 
 def _is_of_one(path: str) -> bool:

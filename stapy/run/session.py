@@ -122,13 +122,21 @@ class ModuleSession:
         self._tell_of_silence()
 
     def _tell_of_silence(self) -> None:
-        """Say that nothing came in all the time of -T, unless the script has other ways to tell."""
+        """Say that nothing came, unless the script has other ways to tell: in all the time of -T.
+
+        Or, however the session ended, when its programs are run from other files.
+        """
         shows = self.options.monitor or self.options.metrics
-        if self._timed_out and self._is_silent and not self.output.has_come and not shows:
+        has_run = self._started and not self.failed
+        if not has_run or not self._is_silent or self.output.has_come or shows:
+            return
+        if self._timed_out:
             self.messages.hint(
                 "the time is over and nothing was printed: perhaps no probe was hit;"
                 " -t tells how often each was"
             )
+        for text in self.files.elsewhere() if self.files and not self.target else ():
+            self.messages.hint(text)
 
     def _awaits_tables(self) -> bool:
         """Tell whether the first hits would lack tables.

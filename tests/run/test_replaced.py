@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,3 +110,52 @@ def test_looks_come_from_time_to_time(tmp_path: Path, monkeypatch: pytest.Monkey
     assert files.patience == 1
     files.serve()
     assert len(told) == 1
+
+
+def test_programs_that_are_run_from_elsewhere(tmp_path: Path) -> None:
+    """Not told of a file that somebody runs, or of a name that nobody runs."""
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        for program in ("sleeps", "waits"):
+            shutil.copy("/bin/sleep", tmp_path / name / program)
+    here, there = tmp_path / "here", tmp_path / "there"
+    files, _ = watch(manifest(*here.iterdir()))
+    assert files.elsewhere() == []
+    with (
+        subprocess.Popen([there / "sleeps", "60"]) as one,
+        subprocess.Popen([there / "waits", "60"]) as two,
+        subprocess.Popen([here / "waits", "60"]) as three,
+    ):
+        try:
+            assert files.elsewhere() == [
+                f"nobody runs '{here}/sleeps'; process {one.pid} runs '{there}/sleeps'"
+            ]
+            (there / "sleeps").unlink()
+            assert files.elsewhere() == [
+                f"nobody runs '{here}/sleeps'; process {one.pid} runs a file that was deleted:"
+                f" process({one.pid}) means that"
+            ]
+        finally:
+            for process in (one, two, three):
+                process.kill()
+
+
+def test_a_program_of_another_mount_namespace(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    shutil.copy("/bin/sleep", place / "sleeps")
+    files, _ = watch(manifest(place / "sleeps"))
+    words = f"mount -t tmpfs none {place} && cp /bin/sleep {place}/sleeps && exec {place}/sleeps 60"
+    with subprocess.Popen(["unshare", "-m", "sh", "-c", words], stderr=subprocess.PIPE) as process:
+        try:
+            until = time.monotonic() + 20
+            while process.poll() is None and not files.elsewhere() and time.monotonic() < until:
+                time.sleep(0.05)
+            if process.poll() is not None:
+                pytest.skip("no mount namespace may be made here")
+            assert files.elsewhere() == [
+                f"nobody runs '{place}/sleeps'; process {process.pid} runs that of its own mount"
+                f" namespace: --target-namespaces={process.pid} means that"
+            ]
+        finally:
+            process.kill()

@@ -137,6 +137,41 @@ def test_a_time_in_which_nothing_came(play, monkeypatch, script, at_stop, option
         assert errors == (told if is_terminal or told != SILENCE else "")
 
 
+def test_a_session_whose_programs_are_run_from_elsewhere(play, monkeypatch):
+    """Told in silence only, at a terminal; what was replaced is told in any case."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(os, "isatty", lambda fd: True)
+    said = []
+
+    class Files:
+        patience = None
+
+        def serve(self):
+            said.append("served")
+
+        def look(self):
+            said.append("looked")
+
+        def elsewhere(self):
+            return ["nobody runs it"]
+
+    made = ModuleSession.__init__
+
+    def with_files(session, *words):
+        made(session, *words)
+        session.files = Files()
+
+    monkeypatch.setattr(ModuleSession, "__init__", with_files)
+    _, errors, *_ = play([ARMED, EXIT])
+    assert errors == "hint: nobody runs it\n"
+    assert said[0] == "served"
+    assert said[-1] == "looked"
+    _, errors, *_ = play([ARMED, ("output", b"one\n"), EXIT])
+    assert errors == ""
+    _, errors, *_ = play([("say", "started -12"), EXIT])
+    assert "nobody runs it" not in errors
+
+
 def test_more_than_any_buffer(play):
     data = bytes(range(256)) * 4096
     output, *_ = play([ARMED, ("output", data), EXIT], at_stop=[("output", data)])

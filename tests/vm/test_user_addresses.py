@@ -254,3 +254,32 @@ def test_calls_that_are_jumped_out_of(guest: Machine, release: str, tmp_path: Pa
         "inner": 380, "inner_ended": 280, "stay": 40, "leave": 40,
         "deep": 820 + 40, "deep_ended": 420 + 20, "wrong": 0, "status": 0,
     }, (lines, result.stderr)  # fmt: skip
+
+
+SANDBOX = r"""
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noipa)) int work(int n) { return n + 1; }
+int main(void)
+{
+	int n = 0;
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		return 2;
+	for (int turn = 0; turn < 3; turn++)
+		n = work(n); /* by the kernel's way back, which may be a system call */
+	write(1, "lives\n", 6);
+	syscall(SYS_exit, n != 3);
+}
+"""
+
+
+def test_returns_in_a_sandbox(guest: Machine, release: str, tmp_path: Path) -> None:
+    """A program that may make no system call but a few is not killed by a return that is probed."""
+    program = compiled(tmp_path, SANDBOX, "-O1", "-fcf-protection=none")
+    script = f'probe process("{program}").function("work").return {{ println(returnval()) }}'
+    modules = make(release, tmp_path, sandbox=script)
+    lines, result = shell(guest, modules, f"$run -c {program} $sandbox; echo status $?")
+    assert sorted(lines) == ["1", "2", "3", "lives", "status 0"], (lines, result.stderr)
