@@ -114,8 +114,8 @@ def test_files_that_others_take_the_place_of(guest: Machine, release: str, tmp_p
     end = ' probe end { println("hits ", hits) }'
     modules = make(release, tmp_path, works=script + ARMED + end)
     text = f"""
-    mkdir kept; cp {program} {other} {library} kept; cd {tmp_path}
-    mount -t tmpfs none {tmp_path}; cp $OLDPWD/kept/* .;
+    mkdir kept; cp {program} {other} {library} kept; mount -t tmpfs none {tmp_path}
+    cd {tmp_path}; cp $OLDPWD/kept/* .
     $run $works >/run/works.out 2>/run/works.err & consumer=$!
     wait_for 'grep -q armed /run/works.out' $consumer >&2
     ./caller 1; mv other caller; ./caller 2; wait_for 'grep -q WARNING /run/works.err' >&2

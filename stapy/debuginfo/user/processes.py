@@ -50,7 +50,8 @@ def _mapped_file(pid: int, addresses: str, inode: int, name: str) -> str:
 
     Its own root may be another one.
     """
-    inside = Path(f"/proc/{pid}/map_files/{addresses}")
+    start, _, end = addresses.partition("-")  # there without the zeros that begin it in maps
+    inside = Path(f"/proc/{pid}/map_files/{int(start, 16):x}-{int(end, 16):x}")
     for path in (Path(name), Path(f"/proc/{pid}/root{name}")):
         try:
             if path.samefile(inside):

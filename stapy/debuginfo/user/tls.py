@@ -17,6 +17,7 @@ from stapy.debuginfo.user.file import PT_TLS, UserFile
 
 BASE, NUMBER, DISTANCE, DESCRIPTOR = "base", "number", "distance", "descriptor"
 _DTPMOD, _TPOFF, _TLSDESC, _STT_TLS = 16, 18, 36, 6
+_STB_LOCAL, _STV_DEFAULT = 0, 0
 _HOW = {_DTPMOD: NUMBER, _TPOFF: DISTANCE, _TLSDESC: DESCRIPTOR}
 # Linkers have those of descriptors among what may be bound when it is used for the first time.
 _TABLES = (".rela.dyn", ".rela.plt")
@@ -63,14 +64,19 @@ def block_of(file: UserFile) -> TlsBlock | None:
     if not file.is_library:
         step = max(segment.alignment, 1)
         return TlsBlock(BASE, 0, -((segment.memory_size + step - 1) // step * step))
-    found: dict[str, TlsBlock] = {}
-    for block in (block for name in _TABLES for block in _slots(file, name)):
-        found.setdefault(block.how, block)
-    return found.get(NUMBER) or found.get(DISTANCE) or found.get(DESCRIPTOR)
+    found: dict[tuple[bool, str], TlsBlock] = {}
+    for is_own, block in (row for name in _TABLES for row in _slots(file, name)):
+        found.setdefault((is_own, block.how), block)
+    # A name that others may define as well can lead to the block of another file.
+    order = [(is_own, how) for is_own in (True, False) for how in _HOW.values()]
+    return next((found[key] for key in order if key in found), None)
 
 
-def _slots(file: UserFile, table: str) -> Iterator[TlsBlock]:
-    """List what the loader writes for the file's own variables, by a table of relocations."""
+def _slots(file: UserFile, table: str) -> Iterator[tuple[bool, TlsBlock]]:
+    """List what the loader writes for the file's variables, by a table of relocations.
+
+    The first of a pair tells whether that can only be of this file, whatever others define.
+    """
     row = file.elf.section(table)
     if row is None or row.type == SHT_NOBITS or not 0 < row.link < len(file.elf.sections):
         return
@@ -81,11 +87,12 @@ def _slots(file: UserFile, table: str) -> Iterator[TlsBlock]:
         at = number * _SYMBOL.size
         if how is None or at + _SYMBOL.size > len(symbols):
             continue
-        _, _, _, section, value, _ = _SYMBOL.unpack_from(symbols, at)
+        _, kind, seen, section, value, _ = _SYMBOL.unpack_from(symbols, at)
         if number and not section:
             continue  # of another file
+        is_own = not number or kind >> 4 == _STB_LOCAL or seen & 3 != _STV_DEFAULT
         distance = -(value + addend if number else addend)
         if how == NUMBER:
-            yield TlsBlock(NUMBER, slot)
+            yield is_own, TlsBlock(NUMBER, slot)
         else:  # a descriptor is two words, of a function and what that is given
-            yield TlsBlock(how, slot + (_WORD if how == DESCRIPTOR else 0), distance)
+            yield is_own, TlsBlock(how, slot + (_WORD if how == DESCRIPTOR else 0), distance)

@@ -75,6 +75,19 @@ def test_blocks_of_threads(tmp_path: Path) -> None:
         rows = [line.split() for line in run("readelf", "-rW", str(path)).splitlines()]
         slots = [int(row[0], 16) + word for row in rows if kind in row]
         assert (block.how, [block.slot]) == (how, slots)
+    # Another file may define a variable of that name, too, and be the one that is meant.
+    (tmp_path / "both.c").write_text(
+        "__thread int own; static __thread int hidden; int get(void) { return own + hidden++; }"
+    )
+    for dialect, kind, word in (("gnu", "DTPMOD64", 0), ("gnu2", "TLSDESC", 8)):
+        built(library, "-shared", "-fPIC", f"-mtls-dialect={dialect}", str(tmp_path / "both.c"))
+        block = tls.block_of(UserFile.open(library))
+        rows = [line.split() for line in run("readelf", "-rW", str(library)).splitlines()]
+        rows = [row for row in rows if f"R_X86_64_{kind}" in row]
+        assert sorted("own" in row for row in rows) == [False, True]
+        slots = [int(row[0], 16) + word for row in rows if "own" not in row]
+        assert block is not None
+        assert [block.slot] == slots
     (tmp_path / "none.c").write_text("int main(void) { return 0; }")
     built(tmp_path / "none", str(tmp_path / "none.c"))
     assert tls.block_of(UserFile.open(tmp_path / "none")) is None
