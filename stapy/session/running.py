@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.user import processes
 from stapy.run.elf import ModuleFile
 from stapy.run.options import RunOptions
 from stapy.session import plotting
@@ -39,13 +40,20 @@ def tell_width(session: Session, module: Path) -> None:
     """Say on a terminal how many places are to be probed, when they are many, and the cost."""
     if not progress.on_terminal() or session.options.suppress_warnings:
         return
-    probes = ModuleFile(str(module)).manifest().get("probes", ())
-    places = sum(len(probe.get("points", ())) for probe in probes)
-    if places >= WIDE:
-        session.note(
-            f"{places:,} places are probed: some 2 % of a processor for each 100,000 hits in a "
-            "second, and more when the handler does much; Ctrl-C ends it"
-        )
+    manifest = ModuleFile(str(module)).manifest()
+    places = sum(len(probe.get("points", ())) for probe in manifest.get("probes", ()))
+    if places < WIDE:
+        return
+    session.note(
+        f"{places:,} places are probed: some 2 % of a processor for each 100,000 hits in a "
+        "second, and more when the handler does much; Ctrl-C ends it"
+    )
+    options = session.options
+    programs = [path for path, row in (manifest.get("files") or {}).items() if row.get("identity")]
+    if programs and not (options.command or options.target or options.vm):
+        count = sum(1 for _ in processes.that_map(programs))
+        here = f"{count} process{'' if count == 1 else 'es'}"
+        session.note(f"{here} here would be hit, and those to come; -c or -x probes one alone")
 
 
 def load(session: Session, module: Path, kernel: Kernel) -> int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from stapy.debuginfo.user import processes
 from stapy.options import Options
 from stapy.remote import hosts
 from stapy.run import picture
@@ -18,14 +22,16 @@ from stapy.terminal import progress
 class Manifest:
     """A module of so many places, in two probes."""
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int, **files: dict[str, str]) -> None:
         self.places = places
+        self.files = files
 
     def __call__(self, path: str) -> Manifest:
         return self
 
-    def manifest(self) -> dict[str, list[dict[str, list[str]]]]:
-        return {"probes": [{"points": ["a"]}, {"points": ["b"] * (self.places - 1)}]}
+    def manifest(self) -> dict[str, object]:
+        probes = [{"points": ["a"]}, {"points": ["b"] * (self.places - 1)}]
+        return {"probes": probes, "files": self.files}
 
 
 @pytest.mark.parametrize(
@@ -82,3 +88,32 @@ def test_hosts_draw_for_the_terminal_of_the_command(
     which = ["most=7", "stapy_remote=0", "stapy_remote_uri=web"]
     run = RunOptions(parameters=["most=7"])
     assert fleet._told(hosts.parse("web", 0), run) == [*which, *told]
+
+
+def test_places_in_programs_of_everybody(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Who would be hit is counted; not where the target alone is, nor for lives."""
+    program = tmp_path / "sleeps"
+    shutil.copy("/bin/sleep", program)
+    monkeypatch.setattr(progress, "on_terminal", lambda: True)
+
+    def told(identity: str, **options: object) -> str:
+        files = {str(program): {"identity": identity}}
+        monkeypatch.setattr(running, "ModuleFile", Manifest(5000, **files))
+        session = Session(Options(script_text="", **options))  # type: ignore[arg-type]
+        running.tell_width(session, Path("x.ko"))
+        return capsys.readouterr().err.split("ends it\n")[1]
+
+    with subprocess.Popen([program, "60"]) as one, subprocess.Popen([program, "60"]) as two:
+        try:
+            while set(processes.that_map([str(program)])) != {one.pid, two.pid}:
+                time.sleep(0.01)
+            assert told("build-id:1") == (
+                "2 processes here would be hit, and those to come; -c or -x probes one alone\n"
+            )
+            assert told("build-id:1", command="true") == ""
+            assert told("build-id:1", target=one.pid) == ""
+            assert told("") == ""
+        finally:
+            one.kill(), two.kill()

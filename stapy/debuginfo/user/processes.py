@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stapy.debuginfo.user.questions import remembered
@@ -65,6 +67,22 @@ def _mapped_file(pid: int, addresses: str, inode: int, name: str) -> str:
         except OSError:
             continue
     return str(inside)
+
+
+def that_map(paths: Iterable[str]) -> Iterator[int]:
+    """Yield the processes, but for this one, that have code of one of these files."""
+    wanted = {os.fsencode(path) for path in paths}
+    own = os.getpid()
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == own:
+            continue
+        try:
+            rows = (folder / "maps").read_bytes().splitlines()
+        except OSError:
+            continue
+        mapped = (row.split(None, 5) for row in rows)
+        if any(len(row) == 6 and b"x" in row[1] and row[5] in wanted for row in mapped):
+            yield int(folder.name)
 
 
 @remembered

@@ -1,0 +1,46 @@
+"""What a process runs and maps, also when the file has no name any more."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from stapy.debuginfo.user import processes
+from tests.debuginfo.user.sources import compiled, run
+
+WAITS = """
+#include <unistd.h>
+int main(void) { for (;;) pause(); }
+"""
+
+
+@pytest.mark.parametrize("kind", ["-pie", "-no-pie"])
+def test_a_program_whose_file_is_gone(tmp_path: Path, kind: str) -> None:
+    """It is found by the process, at low addresses as at high ones."""
+    program = compiled(tmp_path, WAITS, "-fPIE", kind)
+    content = program.read_bytes()
+    (start,) = (
+        int(line.split()[0], 16)
+        for line in run("nm", str(program)).splitlines()
+        if line.endswith(" main")
+    )
+    with subprocess.Popen([program]) as process:
+        try:
+            while Path(f"/proc/{process.pid}/comm").read_text() != "program\n":
+                time.sleep(0.01)
+            program.unlink()
+            maps = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+            low = int(next(row for row in maps if "program" in row).partition("-")[0], 16)
+            address = start if kind == "-no-pie" else start + low
+            path = processes.of_process(process.pid)
+            assert path is not None
+            assert Path(path).read_bytes() == content
+            found = processes.mapped_at(process.pid, address)
+            assert found is not None
+            assert Path(found[0]).read_bytes() == content
+            assert found[1] == start - (0x400000 if kind == "-no-pie" else 0)
+        finally:
+            process.kill()
