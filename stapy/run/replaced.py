@@ -16,7 +16,7 @@ from .regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, List, Optional, Set, Tuple
+    from typing import Callable, Dict, Iterator, List, Optional, Set, Tuple
 
     from .ground.manifest import Manifest
 
@@ -75,30 +75,52 @@ class Replacements:
             del self._held[path]
 
     def elsewhere(self) -> "List[str]":
-        """Say of programs that nobody runs which process runs another one of that name."""
-        wanted = {os.path.basename(path): path for path in self._held}
-        run: "Set[str]" = set()
+        """Say of files that nobody has in memory which process has another one of that name."""
+        wanted = {_key(path): path for path in self._held}
+        had: "Set[str]" = set()
         others: "Dict[str, str]" = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                name = os.readlink(f"/proc/{pid}/exe")
-                status = os.stat(f"/proc/{pid}/exe")
-            except OSError:
-                continue  # it has ended, is not ours, or is the kernel's
-            path = wanted.get(os.path.basename(name.replace(_DELETED, "")), "")
-            if not path:
-                continue
-            if (status.st_dev, status.st_ino) == self._held[path]:
-                run.add(path)
-            else:
-                others.setdefault(path, _other(path, pid, name))
-        return [text for path, text in sorted(others.items()) if path not in run]
+            for inode, name in _code_of(pid):
+                path = wanted.get(_key(name.replace(_DELETED, "")), "")
+                if not path:
+                    continue
+                of_ours = name == inside.shown(path) and _same_mounts(pid)
+                if of_ours or inode == self._held[path][1]:
+                    had.add(path)
+                else:
+                    others.setdefault(path, _other(path, pid, name))
+        return [text for path, text in sorted(others.items()) if path not in had]
+
+
+def _key(path: str) -> str:
+    """Cut a path to a name; of a library with the number that means it when it is loaded."""
+    name, is_library, version = os.path.basename(path).partition(".so.")
+    return name + is_library + version.split(".")[0]
+
+
+def _code_of(pid: str) -> "Iterator[Tuple[int, str]]":
+    """Yield inode and name of each file that a process has the code of."""
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as file:
+            rows = [line.split(None, 5) for line in file]
+    except OSError:
+        return  # it has ended, is not ours, or is the kernel's
+    for row in rows:
+        if len(row) == 6 and b"x" in row[1] and row[5].startswith(b"/"):
+            yield int(row[4]), os.fsdecode(row[5].rstrip(b"\n"))
+
+
+def _same_mounts(pid: str) -> bool:
+    try:
+        return os.path.samefile(f"/proc/{pid}/ns/mnt", "/proc/self/ns/mnt")
+    except OSError:
+        return False
 
 
 def _other(path: str, pid: str, name: str) -> str:
-    text = f"nobody runs {inside.told(path)}; process {pid} runs "
+    text = f"nobody has {inside.told(path)} in memory; process {pid} has "
     if name.endswith(_DELETED):
-        return text + f"a file that was deleted: process({pid}) means that"
+        return text + f"one that was deleted: process({pid}) means what that has"
     if name == inside.shown(path):
         return text + f"that of its own mount namespace: --target-namespaces={pid} means that"
     return text + f"'{name}'"

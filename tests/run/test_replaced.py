@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,11 @@ import pytest
 
 from stapy.run import replaced
 from stapy.run.replaced import Replacements
+from tests.debuginfo.user.sources import compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.run.ground.manifest import Manifest, ProgramFile
 
 
@@ -33,6 +37,13 @@ def put(path: Path, text: str) -> None:
     other = path.with_suffix(".new")
     other.write_text(text)
     other.replace(path)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_each_is_told_once(tmp_path: Path) -> None:
@@ -114,11 +125,11 @@ def test_looks_come_from_time_to_time(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_programs_that_are_run_from_elsewhere(tmp_path: Path) -> None:
     """Not told of a file that somebody runs, or of a name that nobody runs."""
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-        for program in ("sleeps", "waits"):
-            shutil.copy("/bin/sleep", tmp_path / name / program)
     here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+        for program in ("sleeps", "waits"):
+            shutil.copy("/bin/sleep", folder / program)
     files, _ = watch(manifest(*here.iterdir()))
     assert files.elsewhere() == []
     with (
@@ -126,18 +137,38 @@ def test_programs_that_are_run_from_elsewhere(tmp_path: Path) -> None:
         subprocess.Popen([there / "waits", "60"]) as two,
         subprocess.Popen([here / "waits", "60"]) as three,
     ):
+        nobody = f"nobody has '{here}/sleeps' in memory; process {one.pid} has "
         try:
-            assert files.elsewhere() == [
-                f"nobody runs '{here}/sleeps'; process {one.pid} runs '{there}/sleeps'"
-            ]
+            wait_for(lambda: files.elsewhere() == [f"{nobody}'{there}/sleeps'"])
             (there / "sleeps").unlink()
             assert files.elsewhere() == [
-                f"nobody runs '{here}/sleeps'; process {one.pid} runs a file that was deleted:"
-                f" process({one.pid}) means that"
+                f"{nobody}one that was deleted: process({one.pid}) means what that has"
             ]
         finally:
             for process in (one, two, three):
                 process.kill()
+
+
+LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(flush=True); input()"
+
+
+def test_libraries_that_are_loaded_from_elsewhere(tmp_path: Path) -> None:
+    """Whatever the numbers behind the one that the loader knows; another one is another library."""
+    (tmp_path / "own").mkdir()
+    text = "int own = 1; int get(void) { return own; }"
+    first, _, third = paths = [
+        compiled(tmp_path, text, "-shared", "-fPIC", name=name)
+        for name in ("libown.so.1.2", "libown.so.2.0", "own/libown.so.1.9")
+    ]
+    files, _ = watch(manifest(*paths[:2]))
+    words = [sys.executable, "-c", LOADS, str(third)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        assert files.elsewhere() == [
+            f"nobody has '{first}' in memory; process {process.pid} has '{third}'"
+        ]
+        process.communicate(b"\n")
 
 
 def test_a_program_of_another_mount_namespace(tmp_path: Path) -> None:
@@ -154,8 +185,8 @@ def test_a_program_of_another_mount_namespace(tmp_path: Path) -> None:
             if process.poll() is not None:
                 pytest.skip("no mount namespace may be made here")
             assert files.elsewhere() == [
-                f"nobody runs '{place}/sleeps'; process {process.pid} runs that of its own mount"
-                f" namespace: --target-namespaces={process.pid} means that"
+                f"nobody has '{place}/sleeps' in memory; process {process.pid} has that of its own"
+                f" mount namespace: --target-namespaces={process.pid} means that"
             ]
         finally:
             process.kill()
