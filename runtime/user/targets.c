@@ -191,6 +191,10 @@ int stapy_targets_start(const struct stapy_target_events *events)
 	unsigned int i;
 	int r = 0;
 
+	if (!STAPY_TRACEPOINTS) {
+		stapy_control("error", "processes are followed by tracepoints, which cannot be probed on this kernel: it was built to check the types of calls (kCFI)");
+		return -EOPNOTSUPP;
+	}
 	root = stapy_session.target ? target_group() : 0;
 	for (i = 0; users[i]; i++)
 		;

@@ -1,0 +1,40 @@
+"""A kernel that checks the types of calls (kCFI): who would hook a tracepoint refuses itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.vm.machine import Machine
+from tests.vm.safety.support import make, shell
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+# A script's own tracepoints, and those by which families follow processes.
+SCRIPTS = {
+    "events": 'probe kernel.trace("sched_switch") { println(cpu()) }',
+    "places": 'probe process("/bin/bash").function("main") { println(pid()) }',
+}
+# Debian's compiler makes no kCFI: the modules believe that the kernel has it, which they ask.
+WORDS = ("-B", "KCFLAGS=-DCONFIG_CFI_CLANG=1", "-e")
+
+
+@pytest.fixture(scope="module")
+def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("modules")
+    return make(release, folder, **{name: (*WORDS, text) for name, text in SCRIPTS.items()})
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_families_of_tracepoints_refuse_themselves(
+    pair: Machine, modules: dict[str, Path], name: str
+) -> None:
+    lines, result = shell(
+        pair, modules, f"$run -T 1 ${name} 2>&1; echo status=$?; echo left=$(loaded {name})"
+    )
+    said = "\n".join(lines)
+    assert "cannot be probed on this kernel: it was built to check the types of calls (kCFI)" in (
+        said
+    ), (said, result.stderr)
+    assert lines[-2:] == ["status=1", "left=0"], said
