@@ -157,6 +157,9 @@ PLAIN = [
 DWARF = [
     Row("inline", 'probe kernel.function("add_wchar").inline { say("inline", pp()) }',
         r'kernel\.function\("add_wchar@.*xacct\.h:\d+"\)\.inline'),
+    # The manual: the function's name by the address, which is that around the inlined code.
+    Row("inline-function", 'probe kernel.function("add_wchar").inline '
+        '{ say("inline-function", probefunc()) }', r"^vfs_\w+$"),
     Row("both", 'probe kernel.function("rw_verify_area") { say("both", ppfunc()) }',
         "rw_verify_area"),
     Row("file", 'probe kernel.function("vfs_m*@fs/namei.c") { say("file", pp()) }',
