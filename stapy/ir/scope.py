@@ -64,6 +64,7 @@ class TargetScope(Record):
     is_return: bool = False
     missing: str = ""
     hint: str = ""
+    way: Callable[[], str] | None = None  # gives the hint where it takes a while to find
     ambiguity: str = ""
     unknown: str = ""
     # Known, but nowhere at this place: what tells why, which may take a while.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
 from stapy.debuginfo.user import processes, search
-from stapy.debuginfo.user.packages import install_hint
+from stapy.debuginfo.user.packages import install_hint, package_of_name
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.kernel import roots
@@ -81,8 +81,12 @@ def path_of(component: PointComponent) -> str:
                 return
             known = search.library_names() if is_library else search.commands()
             near = nearest(name, known, 3)
+            package = package_of_name(name)
             if near:
                 error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
+                error.notes += [f"there is a package: apt-get install {package}"] if package else []
+            elif package:
+                error.hint = f"apt-get install {package}"
 
         raise PointError(
             "E0231",

@@ -139,3 +139,24 @@ def test_no_file_of_ours_for_another_process(
     for point in ('process("tool-of-hints").begin', 'begin { println(@var("x", "tool-of-hints"))'):
         (item,) = run(f"probe {point} {{ println(1) }}" + "}" * point.count("{")).diagnostics.items
         assert "./tool-of-hints" not in item.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ('function("nothing") { println($a) }', "variables of '{path}' need"),
+        ('function("nothing") { println(@cast(1, "row", "{path}")->a) }', "types of '{path}' need"),
+        ('function("nothin") { println(1) }', "only exported names are known"),
+    ],
+)
+def test_what_a_stripped_program_lacks_has_a_command(
+    text: str, note: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a name is like the one that was typed, that is told first."""
+    monkeypatch.setattr("stapy.debuginfo.user.programs.debug_command", lambda file: "get DEBUG")
+    bare = compiled(tmp_path, PROGRAM, "-O1", "-s", "-rdynamic")
+    script = f'probe process("{bare}").' + text.replace("{path}", str(bare))
+    (item,) = run(script).diagnostics.items
+    assert note.replace("{path}", str(bare)) in " ".join(item.notes)
+    assert "its debug package has them: get DEBUG" in (item.hint, *item.notes)
+    assert ("did you mean 'nothing'" in item.hint) == ('nothin")' in text)

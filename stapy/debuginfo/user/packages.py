@@ -43,6 +43,10 @@ _BROUGHT_BY = {
     "stapio": "systemtap-runtime",
     "staprun": "systemtap-runtime",
 }
+_ELSEWHERE = (
+    "of Debian's archive of debug symbols, which apt is not told of here: "
+    "https://wiki.debian.org/HowToGetABacktrace"
+)
 _NAME = re.compile(r"[a-z]+")
 
 
@@ -53,6 +57,24 @@ def install_hint(name: str) -> str:
     found = _NAME.match(name.rpartition("/")[2])
     package = _BROUGHT_BY.get(found[0], "") if found else ""
     return f"apt-get install {package}" if package else ""
+
+
+def package_of_name(name: str) -> str:
+    """Find a package of the distribution that is called as a program or library is, "" for none.
+
+    As Debian's policy has it, ``libvirt.so.0`` is of ``libvirt0``, ``libbz2.so.1.0`` of
+    ``libbz2-1.0``.
+    It asks the package manager, which takes a while: for messages only.
+    """
+    if distribution() not in ("debian", "ubuntu") or not view.is_ours():
+        return ""
+    bare = name.rpartition("/")[2].lower()
+    found = re.fullmatch(r"(lib.+?)\.so\.(\d[\d.]*)", bare)
+    if found:
+        dash = "-" if found[1][-1].isdigit() else ""
+        bare = f"{found[1]}{dash}{found[2]}"
+    is_name = re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", bare)
+    return bare if is_name and _is_offered(bare) else ""
 
 
 def _debian_package(path: Path) -> str:
@@ -72,11 +94,21 @@ def _debian_package(path: Path) -> str:
 
 
 def _debian_debug(package: str) -> str:
-    """Name the package with the debug files: a few have one in the main archive."""
-    for name in (f"{package}-dbg", package.rstrip("0123456789") + "-dbg"):
-        if _answer(["apt-cache", "show", "--no-all-versions", name]):
-            return name
-    return f"{package}-dbgsym"
+    """Name the package with the debug files: a few have one in the main archive.
+
+    The others are in an archive that apt is not told of when Debian is installed.
+    """
+    source = _answer(["dpkg-query", "-W", "-f", "${source:Package}", package])
+    for name in dict.fromkeys((package, package.rstrip("0123456789"), source)):
+        if name and _is_offered(f"{name}-dbg"):
+            return f"{name}-dbg"
+    name = f"{package}-dbgsym"
+    return name if _is_offered(name) else f"{name}, {_ELSEWHERE}"
+
+
+def _is_offered(package: str) -> bool:
+    """Tell whether apt's lists have a package."""
+    return bool(_answer(["apt-cache", "show", "--no-all-versions", package]))
 
 
 def _answer(command: list[str]) -> str:

@@ -85,6 +85,14 @@ def _missing_type(low: Context, name: str, module: str, span: Span) -> p.Expr:
         return low.pending("E0248", text, span, where="unknown type", notes=notes, hint=other)
 
     def similar(item: Diagnostic) -> None:
+        programs = low.services.debuginfo.programs
+        bare = [one for one in modules if one.startswith("/") and programs.dwarf_at(one) is None]
+        if bare:
+            item.notes += [
+                f"types of '{view.shown(one)}' need its debug information" for one in bare
+            ]
+            item.hint = programs.missing_hint(programs.open(bare[0])) or item.hint
+            return
         near = low.services.debuginfo.similar_types(name.strip("* "), 2)
         item.hint = f"did you mean {listed(near)}?" if near else item.hint
 

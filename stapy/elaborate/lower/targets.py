@@ -146,8 +146,20 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
         where="unknown target variable",
         notes=notes,
         hint=hint,
-        explain=of_alias(low, node),
+        explain=_way_out(low, node, whole),
     )
+
+
+def _way_out(low: Context, node: n.Target, scope: TargetScope) -> Callable[[Diagnostic], None]:
+    """Make what says how to get variables that a place has not, unless it is another mistake."""
+    alias = of_alias(low, node)
+
+    def explain(item: Diagnostic) -> None:
+        if not item.hint and scope.way is not None:
+            item.hint = scope.way()
+        alias(item)
+
+    return explain
 
 
 def of_alias(low: Context, node: n.Target) -> Callable[[Diagnostic], None]:

@@ -94,12 +94,14 @@ class UprobeFamily:
             missing = "a stub has no variables; pointer_arg(1), int_arg(2), returnval() are those "
             missing += "of the function that it calls"
         where = partial(moved, link_address=site.address)
+        known_by = services.debuginfo.programs
         return TargetScope(
             path,
             groups=groups,
             texts={"$$name": site.stub} if site.stub else {},
             is_return=site.is_return,
             missing=missing,
+            way=None if site.stub else partial(programs.missing_hint, known_by, site.file),
             key=f"{path}:{site.address:#x}:{site.is_return}",
             everywhere=variables.statics(path, where, services),
         )
@@ -322,8 +324,13 @@ def _no_match(
         elif near:
             error.message = f"no match (similar functions: {', '.join(near)})"
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near[:2]) + "?"
-        elif not table.complete:
-            error.hint = programs.missing_hint(services.debuginfo.programs, head.file)
+        if table.complete:
+            return
+        missing = programs.missing_hint(services.debuginfo.programs, head.file)
+        if error.hint:
+            error.notes += [missing] if missing else []
+        else:
+            error.hint = missing
 
     return PointError("E0231", "no match", target.span, notes=notes, explain=similar)
 
