@@ -5,6 +5,8 @@ The kernel checks nothing: a breakpoint inside of an instruction breaks each pro
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable
 
 from stapy.debuginfo.elf import SHF_EXECINSTR
@@ -20,16 +22,57 @@ class NoBoundary(Exception):
     """Nothing may be armed at an address; the text says why."""
 
 
+class Instructions:
+    """Where the instructions of a file begin, decoded once from each place that is known.
+
+    A function has many places in it, and each would be decoded from the function's beginning.
+    """
+
+    def __init__(self, file: UserFile) -> None:
+        self.file = file
+        self._begin: dict[int, array[int]] = {}  # behind a known place, it and the next one too
+        self._ends: set[int] = set()  # known places behind which no more can be decoded
+
+    def start_of(self, known: int, address: int) -> int | None:
+        """Find where the instruction begins that ``address`` is in; ``known`` is one before it.
+
+        None when there is something between the two that is no instruction.
+        """
+        begin = self._begin.setdefault(known, array("Q", [known]))
+        if begin[-1] < address and known not in self._ends:
+            self._decode(known, begin, address)
+        if begin[-1] < address:
+            return None
+        at = bisect_right(begin, address) - 1
+        return begin[at]
+
+    def _decode(self, known: int, begin: array[int], address: int) -> None:
+        """Decode up to an address, and the instruction that it is in."""
+        at = begin[-1]
+        code, base = b"", at
+        while at <= address:
+            if at + x86.LONGEST > base + len(code):
+                base, code = at, self.file.read(at, _PIECE)
+            found = x86.decode(code, at - base)
+            if found is None:
+                self._ends.add(known)
+                return
+            at += found.length
+            begin.append(at)
+
+
 def check(
     file: UserFile,
     functions: FunctionTable,
     address: int,
     row_before: Callable[[int], int | None] = lambda _: None,
+    instructions: Instructions | None = None,
 ) -> None:
     """Raise `NoBoundary` unless an instruction begins at ``address``.
 
     It is decoded from the nearest place that is known to begin one: the function it is in, or what
-    ``row_before`` gives (the last row of the line table at or before an address).
+    ``row_before`` gives (the last row of the line table at or before an address). Who asks for
+    many addresses keeps ``instructions``.
     """
     if file.code_offset(address) is None:
         what = "is not in its code" if file.offset_of(address) is not None else "is not in it"
@@ -41,7 +84,7 @@ def check(
             f"{address:#x} cannot be shown to begin an instruction of '{file.path}': "
             "it is in no function that is known"
         )
-    before = start_of(file, max(known), address)
+    before = (instructions or Instructions(file)).start_of(max(known), address)
     if before is None:
         raise NoBoundary(f"what is before {address:#x} in '{file.path}' cannot be decoded")
     if before != address:
@@ -67,22 +110,3 @@ def _function_before(file: UserFile, functions: FunctionTable, address: int) -> 
         if inside and section.flags & SHF_EXECINSTR:
             return start
     return None
-
-
-def start_of(file: UserFile, known: int, address: int) -> int | None:
-    """Find where the instruction begins that ``address`` is in; ``known`` is one before it.
-
-    None when there is something between the two that is no instruction.
-    """
-    at = known
-    code, base = b"", known
-    while at < address:
-        if at + x86.LONGEST > base + len(code):
-            base, code = at, file.read(at, _PIECE)
-        found = x86.decode(code, at - base)
-        if found is None:
-            return None
-        if at + found.length > address:
-            return at
-        at += found.length
-    return at

@@ -221,6 +221,28 @@ def test_only_beginnings_of_instructions_may_be_armed(tmp_path: Path) -> None:
         boundaries.check(file, table, _data(path))
 
 
+def test_a_function_is_decoded_once_for_all_of_its_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whatever order they are asked for, the answers are those of one address alone."""
+    programs = Programs(Cache(tmp_path / "cache"), pytest.fail)
+    file = programs.open(str(compiled(tmp_path, PROGRAM, "-O2", "-g")))
+    (main,) = programs.functions(file).named("main")
+    addresses = list(range(main.address, main.address + main.size))
+    alone = {one: boundaries.Instructions(file).start_of(main.address, one) for one in addresses}
+    decode, decoded = x86.decode, list[int]()
+
+    def counted(code: bytes, at: int = 0) -> x86.Instruction | None:
+        decoded.append(at)
+        return decode(code, at)
+
+    monkeypatch.setattr(x86, "decode", counted)
+    kept = boundaries.Instructions(file)
+    for one in [*addresses[::-1], *addresses]:
+        assert kept.start_of(main.address, one) == alone[one]
+    assert len(decoded) == len(set(alone.values()))
+
+
 # Code and data that have no names of their own, behind functions of known and unknown size.
 NAMELESS = r"""
 	.text

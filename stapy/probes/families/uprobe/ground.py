@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.callees import Callee, Elsewhere
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.sites import FunctionSites
+    from stapy.debuginfo.user.boundaries import Instructions
     from stapy.debuginfo.user.symbols import FunctionTable
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent, ProbePoint
@@ -46,6 +47,7 @@ class ProgramGround:
         self._head = head
         self._download = download
         self._refused: list[str] = []  # by the kernel, and harmless
+        self._instructions: Instructions | None = None  # of the file, as far as was asked
 
     @cached_property
     def _dwarf(self) -> DwarfFile | None:
@@ -103,8 +105,16 @@ class ProgramGround:
 
         place, file = site.place, self._head.file
         assert place is not None
+        if self._instructions is None:
+            self._instructions = boundaries.Instructions(file)
         try:
-            boundaries.check(file, self.table, place.address, lambda _: self._start_of(place))
+            boundaries.check(
+                file,
+                self.table,
+                place.address,
+                lambda _: self._start_of(place),
+                self._instructions,
+            )
         except boundaries.NoBoundary as error:
             return str(error)
         if "return" in self.found:
