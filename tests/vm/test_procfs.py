@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from stapy.vm.machine import Machine
 from tests.vm.harness import build
@@ -125,6 +127,51 @@ def test_room_by_option(guest: Machine, release: str, tmp_path: Path) -> None:
     assert made.module, made.stderr
     text = f"{SESSION} begin; wc -c <$dir/command; wc -c <$dir/some; kill $run_pid; wait $run_pid"
     assert output(shell(guest, {"files": made.module}, text)) == ["700", "20"]
+
+
+COLLECTED = """
+global calls
+probe begin {
+    calls["cat", "read"] = 12; calls["a \\"b\\" \\\\", "write"] = -3
+    json_set_prefix("mine"); json_add_numeric_metric("n", "how many", "reads")
+    json_add_string_metric("t", "")
+}
+probe prometheus {
+    $value = "# TYPE calls gauge\\n"
+    @prometheus_dump_array2(calls, "calls", "program", "call")
+}
+probe json_data {
+    @json_output_data_start
+    @json_output_numeric_value("n", 5)
+    @json_output_string_value("t", "a \\"b\\"\\n\\001ä")
+    @json_output_data_end
+}
+"""
+SERVER = "from http.server import test, SimpleHTTPRequestHandler as H; test(H, port=8000)"
+FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())"
+
+
+def test_collectors_read_what_a_session_tells(guest: Machine, release: str, tmp_path: Path) -> None:
+    """Over HTTP, by Prometheus's own parser and by that of JSON."""
+    made = build(release, ["-m", "files", "-e", COLLECTED], tmp_path)
+    assert made.module, made.stderr
+    text = f"""{SESSION}
+    $run $files >out 2>err & run_pid=$!; wait_for 'cat $dir/__prometheus >/dev/null 2>&1'
+    (cd $dir && exec python3 -c '{SERVER}' >/dev/null 2>&1) & server=$!
+    fetch() {{ python3 -c '{FETCH}' http://127.0.0.1:8000/$1; }}
+    wait_for 'fetch data.json >/dev/null 2>&1'
+    fetch __prometheus; echo ----; fetch data.json; echo ----; fetch metadata.json
+    kill $server $run_pid; wait $run_pid
+    """
+    done = "\n".join(output(shell(guest, {"files": made.module}, text)))
+    metrics, data, about = done.split("----")
+    (family,) = text_string_to_metric_families(metrics)
+    assert {(row.labels["program"], row.labels["call"]): row.value for row in family.samples} == {
+        ("cat", "read"): 12,
+        ('a "b" \\', "write"): -3,
+    }
+    assert json.loads(data) == {"n": 5, "t": 'a "b"\n\x01ä'}
+    assert json.loads(about)["prefix"] == "mine"
 
 
 # A read whose buffer is a page that only userfaultfd could give, and nobody does.
