@@ -147,7 +147,16 @@ probe json_data {
     @json_output_data_end
 }
 """
-SERVER = "from http.server import test, SimpleHTTPRequestHandler as H; test(H, port=8000)"
+# Files whose size is not known beforehand: they are read to their end.
+SERVER = """
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Files(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(open(self.path[1:], "rb").read())
+HTTPServer(("127.0.0.1", 8000), Files).serve_forever()
+"""
 FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())"
 
 
