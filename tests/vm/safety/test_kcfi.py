@@ -11,7 +11,7 @@ from tests.vm.safety.support import make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
-# A script's own tracepoints, and those by which families follow processes.
+# A script's own tracepoints, and those by which families follow processes, here that of -x.
 SCRIPTS = {
     "events": 'probe kernel.trace("sched_switch") { println(cpu()) }',
     "places": 'probe process("/bin/bash").function("main") { println(pid()) }',
@@ -31,7 +31,7 @@ def test_families_of_tracepoints_refuse_themselves(
     pair: Machine, modules: dict[str, Path], name: str
 ) -> None:
     lines, result = shell(
-        pair, modules, f"$run -T 1 ${name} 2>&1; echo status=$?; echo left=$(loaded {name})"
+        pair, modules, f"$run -x 1 -T 1 ${name} 2>&1; echo status=$?; echo left=$(loaded {name})"
     )
     said = "\n".join(lines)
     assert "cannot be probed on this kernel: it was built to check the types of calls (kCFI)" in (
