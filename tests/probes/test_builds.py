@@ -329,7 +329,8 @@ def real_server(served: Path, port: int) -> list[str]:
     if os.geteuid() or not (root / "usr/bin/debuginfod").exists():
         pytest.skip("no debuginfod of elfutils 0.192, here or in the chroot of tests/oracle")
     mount = f"mount --bind {shlex.quote(str(served))} {shlex.quote(str(root / 'mnt'))}"
-    server = f"chroot {shlex.quote(str(root))} {shlex.join(['debuginfod', *words, '/mnt'])}"
+    # The chroot has a /tmp of its own, not the folder that the tests were given.
+    server = f"env -u TMPDIR chroot {shlex.quote(str(root))} {shlex.join(['debuginfod', *words, '/mnt'])}"
     mounted = f"{mount} && exec {server}"
     return ["unshare", "-m", "--propagation", "private", "sh", "-c", mounted]
 
