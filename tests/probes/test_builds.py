@@ -330,8 +330,8 @@ def real_server(served: Path, port: int) -> list[str]:
         pytest.skip("no debuginfod of elfutils 0.192, here or in the chroot of tests/oracle")
     mount = f"mount --bind {shlex.quote(str(served))} {shlex.quote(str(root / 'mnt'))}"
     # The chroot has a /tmp of its own, not the folder that the tests were given.
-    server = f"env -u TMPDIR chroot {shlex.quote(str(root))} {shlex.join(['debuginfod', *words, '/mnt'])}"
-    mounted = f"{mount} && exec {server}"
+    server = f"chroot {shlex.quote(str(root))} {shlex.join(['debuginfod', *words, '/mnt'])}"
+    mounted = f"{mount} && exec env -u TMPDIR {server}"
     return ["unshare", "-m", "--propagation", "private", "sh", "-c", mounted]
 
 
