@@ -29,15 +29,11 @@ static void h_vfs_read(struct stapy_context *c)
 
 	/* memory_dump.stp:2: printf("%16M %8m\n", $file, $file) */
 	out = stapy_print_begin(c);
-	if (!stapy_out_memory(c, out, (s64)c->regs->di, true, 0, 16, -1, at_2_23)) {
-		stapy_print_end(c);
+	if (!stapy_out_memory(c, out, (s64)c->regs->di, true, 0, 16, -1, at_2_23))
 		return;
-	}
 	stapy_out_text(out, " ", 1);
-	if (!stapy_out_memory(c, out, (s64)c->regs->di, false, 0, 8, -1, at_2_30)) {
-		stapy_print_end(c);
+	if (!stapy_out_memory(c, out, (s64)c->regs->di, false, 0, 8, -1, at_2_30))
 		return;
-	}
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
 

@@ -152,10 +152,8 @@ static void h_end(struct stapy_context *c)
 		/* sched.stp:17: print(@hist_log(waits)) */
 		out = stapy_print_begin(c);
 		stat = stapy_stat_read(g_waits);
-		if (!stapy_out_histogram(c, out, stat, &storage[1].shape, at_17_9)) {
-			stapy_print_end(c);
+		if (!stapy_out_histogram(c, out, stat, &storage[1].shape, at_17_9))
 			goto out;
-		}
 		stapy_print_end(c);
 	}
 out:

@@ -161,10 +161,8 @@ static void h_end(struct stapy_context *c)
 	/* statistics.stp:12: print(@hist_linear(x, 0, 1000, 100)) */
 	out = stapy_print_begin(c);
 	stat = stapy_stat_read(g_x);
-	if (!stapy_out_histogram(c, out, stat, &storage[0].shape, at_12_8)) {
-		stapy_print_end(c);
+	if (!stapy_out_histogram(c, out, stat, &storage[0].shape, at_12_8))
 		goto out;
-	}
 	stapy_print_end(c);
 
 	/* statistics.stp:13: foreach (id in y) */
@@ -178,10 +176,8 @@ static void h_end(struct stapy_context *c)
 		out = stapy_print_begin(c);
 		keys[0].n = id;
 		stat = stapy_map_stat(g_y, keys);
-		if (!stapy_out_histogram(c, out, stat, &storage[1].shape, at_14_9)) {
-			stapy_print_end(c);
+		if (!stapy_out_histogram(c, out, stat, &storage[1].shape, at_14_9))
 			goto out;
-		}
 		stapy_print_end(c);
 	}
 

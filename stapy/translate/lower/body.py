@@ -212,9 +212,9 @@ class FunctionWriter:
         """Make the jump that an error takes."""
         return self.goto(self.fail_label)
 
-    def check(self, call: str, *before: str) -> None:
+    def check(self, call: str) -> None:
         """Write a call that returns false after it has set the error, and the jump then taken."""
-        self.out.check(call, *before, self.fail())
+        self.out.check(call, self.fail())
 
     def check_error(self, span: Span, noting: str = "stapy_called_from") -> None:
         """Leave when what was called at a place has set the error; the place goes with it."""

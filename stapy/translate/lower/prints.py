@@ -85,8 +85,8 @@ def _pieces(
     return done
 
 
-def _emit(body: FunctionWriter, item: PrintItem, sink: str, *cleanup: str) -> None:
-    """Write one piece into a sink; ``cleanup`` comes before the jump when it fails."""
+def _emit(body: FunctionWriter, item: PrintItem, sink: str) -> None:
+    """Write one piece into a sink; the runtime takes back what stands before one that fails."""
     out = body.out
     piece = item.piece
     if piece.kind == "text":
@@ -114,15 +114,14 @@ def _emit(body: FunctionWriter, item: PrintItem, sink: str, *cleanup: str) -> No
         hexadecimal = "true" if piece.kind == "M" else "false"
         body.check(
             f"stapy_out_memory(c, {sink}, {value}, {hexadecimal}, {flags}, {item.width}, "
-            f"{item.precision}, {place})",
-            *cleanup,
+            f"{item.precision}, {place})"
         )
     elif piece.kind == "hist":
         keys = body.histograms[id(item.arg)]
         shape = body.unit.shape(keys.var)
         value = arrays.stat_found(body, keys)
         place = body.unit.places.of(item.arg.span)
-        body.check(f"stapy_out_histogram(c, {sink}, {value}, &{shape}, {place})", *cleanup)
+        body.check(f"stapy_out_histogram(c, {sink}, {value}, &{shape}, {place})")
 
 
 @lowers(p.HistogramRef)
@@ -155,14 +154,12 @@ def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
         return Value("0", constant=0)
     if "out" not in {declarator.lstrip("*") for _, declarator in body.declarations}:
         body.declarations.append(("struct stapy_out", "*out"))
-    cleanup = ["stapy_print_end(c);"]
     if body.unit.records is None:
         body.out.line("out = stapy_print_begin(c);")
     else:
         _begin_record(body, expr, items, body.unit.records)
-        cleanup = []  # half a record is none: the next print takes its place
     for item in items:
-        _emit(body, item, "out", *cleanup)
+        _emit(body, item, "out")
     body.out.line("stapy_print_end(c);")
     return Value("0", constant=0)
 
