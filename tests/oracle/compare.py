@@ -19,7 +19,7 @@ import shutil
 from pathlib import Path
 
 from stapy.record import Record, new
-from stapy.vm.machine import EXITED, Machine
+from stapy.vm.machine import EXITED, TIMEOUT, Machine
 from tests.oracle import guest
 from tests.oracle.known import PROGRAMS, Known
 from tests.oracle.programs import Program, script
@@ -94,10 +94,18 @@ def messages(result: ScriptResult) -> list[str]:
 
 def compared(result: ScriptResult) -> str:
     """Print all of a result that must be alike."""
-    ended = "" if result.kind == EXITED else f"[{result.kind}]\n{result.dmesg[-2000:]}"
+    ended = how_it_ended(result)
     said = "".join(f"stderr: {line}\n" for line in run_messages(result))
     text = f"{result.stdout}{said}status: {result.status}\n{ended}"
     return re.sub(r"\bffff[0-9a-f]{12}\b|\b0xffff[0-9a-f]{12}\b", "ADDRESS", text)
+
+
+def how_it_ended(result: ScriptResult) -> str:
+    """Print what became of a run that did not exit; nothing of one that did."""
+    if result.kind == EXITED:
+        return ""
+    # The log of a guest that had no more time is that of its being stopped.
+    return f"[{result.kind}]\n" + ("" if result.kind == TIMEOUT else result.dmesg[-2000:])
 
 
 def run_messages(result: ScriptResult) -> list[str]:
@@ -212,7 +220,7 @@ def _pieces(result: ScriptResult) -> dict[str, str]:
             pieces[match[1]] += f"stderr: {line}\n"
         else:
             rest.append(line)
-    ended = "" if result.kind == EXITED else f"[{result.kind}]\n{result.dmesg[-2000:]}"
+    ended = how_it_ended(result)
     left = _share_out(pieces.get("end", ""), pieces)
     pieces["end"] = "\n".join([left, *rest, f"status {result.status}", ended])
     return pieces

@@ -146,6 +146,14 @@ def test_a_program_of_which_neither_side_shows_anything_differs() -> None:
     assert result.differences[0].unexplained == ["-nothing of systemtap", "+nothing of stapy"]
 
 
+def test_a_run_that_has_no_end_is_told_without_the_log_of_its_being_stopped() -> None:
+    assert compare.compared(ScriptResult(0, "x\n", "")) == "x\nstatus: 0\n"
+    ended = ScriptResult(-1, "x\n", "", "[ 1] NMI\n", "timeout")
+    assert compare.compared(ended) == "x\nstatus: -1\n[timeout]\n"
+    ended = ScriptResult(-1, "x\n", "", "[ 1] BUG\n", "panic")
+    assert compare.compared(ended) == "x\nstatus: -1\n[panic]\n[ 1] BUG\n"
+
+
 def test_all_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     result = tally(SORTED)
     teller = oracle.Teller(result)
