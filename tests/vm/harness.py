@@ -12,6 +12,8 @@ A case is a script whose leading comments say what must happen:
     # kernel: 6.12                 only on kernels of this line or newer
     # cpus: 2                      processors of the guest, 1 when not given
     # timeout: 30                  seconds in a guest of a quiet machine, 60 when not given
+    # package: ruby3.1             the command is of this package, which need not be installed: for
+                                   `test_languages` and `test_examples`
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ _KNOWN = {
     "kernel",
     "cpus",
     "timeout",
+    "package",
 }
 
 
@@ -88,6 +91,7 @@ class Case(Record):
     status: int = 0
     fails: int = 0
     kernel: str = ""
+    package: str = ""
     cpus: int = 1
     timeout: float = SECONDS
 

@@ -1,7 +1,7 @@
 """Programs that Debian ships with marks, from their packages: what their tapsets tell is so.
 
-A script of ``languages/`` is a case (see ``harness``) with one more line, ``# package: NAME``,
-whose files stand for installed ones, at translation and in the guest.  ``{program}`` is what
+A script of ``languages/`` is a case (see ``harness``) with a ``# package: NAME``, whose files stand
+for installed ones, at translation and in the guest.  ``{program}`` is what
 was made of the assembler text beside it.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from stapy.paths import data_dir
 from stapy.vm.machine import EXITED, Machine
 from tests import debugpackage
 from tests.debuginfo.user.sources import built
+from tests.vm import packages
 from tests.vm.harness import Case, build, check_case, patience, read_case, run_built
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -32,43 +32,12 @@ WITH_ALIASES = [  # the case, and a tapset that it is about
     if not tapset.name.startswith("python_")
     and (path.stem != "hotspot" or tapset.name == path.name)
 ]
-# What programs look for in /etc, wherever they lie.
-SETTINGS = """for name in {root}/etc/*; do
-    [ ! -e "$name" ] || [ -e "/etc/${{name##*/}}" ] || ln -s "$name" /etc/
-done
-"""
-# For servers that do not run as root, whose home nobody else may enter.
-SERVER = """
-mkdir -p /run/package /tmp/told && mount --bind {root} /run/package && chown 65534 /tmp/told &&
-exec setpriv --reuid=65534 sh -c 'exec /run/package/usr/lib/postgresql/*/bin/initdb \
-    -D /tmp/told/data -N -A trust --locale=C -E UTF8'
-"""
-
-
-def environment(root: Path) -> dict[str, str]:
-    """Variables by which the programs of a package and their libraries are found."""
-    java = sorted(root.glob("usr/lib/jvm/*/lib/server/libjvm.so"))
-    programs = [
-        root / "usr/bin",
-        *root.glob("usr/lib*/systemtap"),
-        *root.glob("usr/lib/postgresql/*/bin"),
-    ]
-    libraries = [debugpackage.library_path(root), *(path.parent for path in java)]
-    ruby = [*root.glob("usr/lib/ruby/[0-9]*"), *root.glob("usr/lib/*/ruby/[0-9]*")]
-    programs += [path.parents[2] / "bin" for path in java]
-    found = {
-        "PATH": ":".join([*map(str, programs), os.environ["PATH"]]),
-        "LD_LIBRARY_PATH": ":".join(map(str, libraries)),
-    }
-    return {**found, "RUBYLIB": ":".join(map(str, ruby))} if ruby else found
 
 
 def _package(path: Path) -> Path:
     """Fetch the files of the package that a script names."""
-    named = re.search(r"^# package: (.+)$", path.read_text(), re.MULTILINE)
-    assert named
     try:
-        return debugpackage.program_root(named[1])
+        return debugpackage.program_root(read_case(path).package)
     except debugpackage.NoPackage as error:
         pytest.skip(str(error))
 
@@ -81,10 +50,9 @@ def _prepared(case: Case, root: Path, folder: Path, monkeypatch: pytest.MonkeyPa
         library = root / "usr/lib" / f"{os.uname().machine}-linux-gnu" / "libstdc++.so.6"
         words = [str(case.path.with_suffix(".s")), str(library.resolve())]
         command = command.replace("{program}", str(built(folder / "program", *words)))
-    for name, value in environment(root).items():
+    for name, value in packages.environment(root).items():
         monkeypatch.setenv(name, value)
-    shown = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment(root).items())
-    case.command = f"env {shown} {command}"
+    case.command = packages.command_in(root, command)
     return case
 
 
@@ -100,9 +68,8 @@ def test_programs_of_a_package(
     case = _prepared(read_case(path), root, tmp_path, monkeypatch)
     made = build(release, case.words(), tmp_path)
     assert made.module, made.stderr
-    before = SETTINGS + (SERVER if path.stem == "postgresql" else "")
     done = guest.run(
-        ["sh", "-c", before.format(root=root)],
+        ["sh", "-c", packages.ground(root)],
         env={**os.environ, "TZ": "UTC"},
         timeout=90 * patience(guest),
     )
@@ -125,7 +92,7 @@ def test_every_variable_of_every_alias(
         mark = "?" if name in optional else ""
         text += f"probe {name} {mark} {{ println({', '.join(variables)}) }}\n"
     root = _package(path)
-    for name, value in environment(root).items():
+    for name, value in packages.environment(root).items():
         monkeypatch.setenv(name, value)
     made = build(release, ["-p2", "-e", text], tmp_path)
     assert made.status == 0, made.stderr
