@@ -19,12 +19,13 @@ from lsprotocol import types as lsp
 
 from tests.build.conftest import installed
 from tests.program import ROOT, stapy_command
+from tests.vm import packages
+from tests.vm.test_examples import CASES
 
 pytest_lsp = pytest.importorskip("pytest_lsp", reason="pytest-lsp is not installed")
 
 FIRST = 0.3  # seconds until a script that was opened is judged
 WARM = 0.1  # seconds until names are offered
-TOOLS = sorted((ROOT / "examples").glob("*/*.stp"))
 _DIAGNOSED = lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS
 
 
@@ -87,21 +88,28 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("release", [kernel.release for kernel in installed()] or [None])
-def test_examples(release: str | None, tmp_path: Path) -> None:
-    """No tool has a message, each is judged within `FIRST`, and names come within `WARM`."""
+def test_examples(release: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tool has a message, each is judged within `FIRST`, and names come within `WARM`.
+
+    Those of a package that cannot be had are left out.
+    """
     if release is None:
         pytest.skip("no kernel headers are installed")
+    cases, roots = packages.at_hand(list(CASES.values()))
+    tools = sorted(case.path for case in cases)
+    for name, value in packages.environment(*roots).items():
+        monkeypatch.setenv(name, value)
     judged: dict[str, float] = {}
     offered: dict[str, list[float]] = {}
 
     async def session() -> None:
         editor = await Editor.start(release, tmp_path)
         # Data of a kernel that no command has used are read once for all.
-        first = TOOLS[0].read_text()
+        first = tools[0].read_text()
         await editor.opened("file:///first.stp", first)
         for place in _places(first):
             await editor.completed("file:///first.stp", *place)
-        for path in TOOLS:
+        for path in tools:
             uri, text = path.as_uri(), path.read_text()
             judged[path.stem] = await editor.opened(uri, text)
             told = [one.message for one in editor.client.diagnostics[uri]]

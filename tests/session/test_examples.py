@@ -10,6 +10,7 @@ import pytest
 from stapy.cli import main
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.session import examples
+from tests.vm import packages
 from tests.vm.harness import releases
 from tests.vm.test_examples import CASES
 
@@ -77,10 +78,15 @@ def test_all_are_in_order(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.build
 @pytest.mark.parametrize("release", releases())
-def test_all_are_accepted(release: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_are_accepted(
+    release: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Passes 1 to 3 have nothing to say, with the arguments that the tests in guests give."""
     by_arguments: dict[tuple[str, ...], list[str]] = {}
-    for case in CASES.values():
+    cases, roots = packages.at_hand(list(CASES.values()))
+    for name, value in packages.environment(*roots).items():
+        monkeypatch.setenv(name, value)
+    for case in cases:
         by_arguments.setdefault(tuple(case.args), []).append(str(case.path))
     for words, paths in by_arguments.items():
         assert main(["check", "-W", "-r", release, *paths, "--", *words]) == 0, capsys.readouterr()

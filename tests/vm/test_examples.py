@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy.session import examples
+from tests.vm import packages
 from tests.vm.harness import Builds, Case, Guests, check_case, run_options, told_case
 from tests.vm.together import run_together
 
@@ -39,12 +40,24 @@ def test_every_tool_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_tools(subject: str, release: str, guests: Guests, builds: Builds) -> None:
-    wanted = [
+def test_tools(
+    subject: str,
+    release: str,
+    guests: Guests,
+    builds: Builds,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each prints what its case expects; those of a package that cannot be had are left out."""
+    of_subject = [
         case
         for name, case in sorted(CASES.items())
         if GALLERY[name].subject == subject and case.runs_on(release)
     ]
+    wanted, roots = packages.at_hand(of_subject)
+    if not wanted:
+        pytest.skip("no package of these tools can be had")
+    for name, value in packages.environment(*roots).items():
+        monkeypatch.setenv(name, value)
     jobs = [builds.ask(release, case) for case in wanted]
     guest = guests.get(release)
     failed = {}
@@ -57,7 +70,8 @@ def test_tools(subject: str, release: str, guests: Guests, builds: Builds) -> No
         options = sessions[case.path.stem] = run_options(case.words())
         options.module = guest.push(made.module)
     seconds = max(case.timeout for case in wanted)
-    ground = GROUND.get(subject, (":", ":"))
+    before, after = GROUND.get(subject, (":", ":"))
+    ground = (" &&\n".join([before, *(f"{{ {packages.ground(root)}}}" for root in roots)]), after)
     results = run_together(guest, f"examples-{subject}", sessions, seconds, ground)
     for case in wanted:
         if case.path.stem in failed:

@@ -1,0 +1,1 @@
+"""Is imported by told_slow."""
