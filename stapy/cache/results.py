@@ -58,7 +58,8 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel, tools: s
         *fingerprint(kernel),
         *(_identity(path) for path in (kernel.image, kernel.build_dir) if path is not None),
         *extra,
-        *(repr(row) for folder in folders for row in files_below(folder)),
+        # In one piece: there are a thousand, and this is done for each key that a shell completes.
+        repr([row for folder in folders for row in files_below(folder)]),
         *_target(texts, options),
         os.environ.get("STAPY_BUILD", ""),
         tools,

@@ -34,6 +34,12 @@ _WARM = (
     ("-l 'kernel.trace(\"*\")'", ["-l", 'kernel.trace("*")'], "0.3", ""),
     ("-l 'kernel.function(\"*\")'", ["-l", 'kernel.function("*")'], "1", ""),
 )
+# What shells ask with each key: of the tables of options, of the kernel, of the library.
+_COMPLETED = (
+    ("an option", "stapy --wid"),
+    ("a function's name, asked before", "stapy -l 'kernel.function(\"vfs_re"),
+    ("a point in a script, asked before", "stapy -e 'probe timer.pro"),
+)
 
 
 def rows() -> Rows:
@@ -44,6 +50,13 @@ def rows() -> Rows:
         yield Row("the interpreter alone", bare.cpu, "s")
         version = median(lambda: run([*STAPY, "--version"], cache))
         yield Row("--version", version.cpu, "s", "0.08")
+        for what, line_typed in _COMPLETED:
+            words = [*STAPY, "complete", "--for", "bash", "--", line_typed]
+            if not run(words, cache).output:  # it is kept from now on
+                yield Row(f"a key that completes {what} failed: no offers", 0.0, "")
+                continue
+            one = median(lambda words=words: run(words, cache))  # type: ignore[misc]
+            yield Row(f"a key that completes {what}", one.cpu, "s", "0.1")
         for kernel in kernels():
             try:
                 yield from _kernel_rows(kernel, cache / kernel.release)

@@ -151,6 +151,8 @@ def test_a_link_or_a_pipe_in_the_folder_is_no_module(trusted: Path, tmp_path: Pa
     [
         (STAPUSR, "most=3", ""),
         (STAPUSR, "tz_name=CET", ""),
+        (STAPUSR, "stapy_columns=80", ""),  # what his terminal is
+        (STAPUSR, "stapy_colors=1", ""),
         (STAPSYS, "stapy_buffer_mb=4", "-b is for root and members of the group stapdev"),
         (STAPDEV, "stapy_buffer_mb=4", ""),
         (STAPUSR, "stapy_level=3", "'stapy_level' is no global"),
@@ -165,6 +167,8 @@ def test_parameters(level: int, word: str, why: str) -> None:
     known = (
         "most",
         "tz_name",
+        "stapy_columns",
+        "stapy_colors",
         "stapy_buffer_mb",
         "stapy_level",
         "stapy_user",
