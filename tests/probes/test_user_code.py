@@ -203,3 +203,17 @@ def test_calls_of_other_files(tmp_path: Path) -> None:
     assert "calls no function of another file" in told(probe(static, 'plt("puts")')) or (
         "has no table of calls" in told(probe(static, 'plt("puts")'))
     )
+
+
+def test_variables_of_threads_that_the_file_does_not_tell_of(tmp_path: Path) -> None:
+    """Nothing of the library itself uses the variable, so nothing in it leads there."""
+    text = "__thread int own; static __thread int used;"
+    text += " int get(int n) { return n; } int count(void) { return used++; }"
+    words = ("-g", "-O1", "-shared", "-fPIC")
+    path = compiled(tmp_path, text, *words, name="both.so")
+    result = probe(path, 'function("get")', "println($own, $n)")
+    assert result.program is not None, result.shown()
+    silent = text.replace("return used++", "return 1")
+    path = compiled(tmp_path, silent, *words, name="silent.so")
+    result = probe(path, 'function("get")', "println($own, $n)")
+    assert "but for thread-local ones: the file does not tell where" in told(result)

@@ -81,6 +81,10 @@ def test_by_address_line_and_build_id(guest: Machine, release: str, tmp_path: Pa
             probe process({here.pid}).statement({absolute:#x}).absolute {{
                 printf("absolute %d\\n", pid() == {here.pid} && user_mode())
             }}
+            probe process({here.pid}).statement({absolute:#x}).absolute.return {{
+                printf("absolute return %d\\n", returnval())
+            }}
+            probe process({here.pid}).function({at:#x}) {{ printf("of the process %d\\n", $n) }}
             """
             modules = make(release, tmp_path, places=("-g", "-e", script + ARMED))
         finally:
@@ -98,7 +102,8 @@ def test_by_address_line_and_build_id(guest: Machine, release: str, tmp_path: Pa
     assert where, nearest
     assert abs(int(where[1]) - BETWEEN) == 2, nearest
     assert sorted(set(lines[2:]) - {*nearest}) == [
-        "absolute 1", "build-id 3", "function 3", "returns 6", "statement 3",
+        "absolute 1", "absolute return 6", "build-id 3", "function 3", "of the process 3",
+        "returns 6", "statement 3",
     ], (lines, result.stderr)  # fmt: skip
 
 

@@ -56,6 +56,11 @@ def variable(file: UserFile, name: str) -> int | None:
     return None
 
 
+def has_variables(file: UserFile) -> bool:
+    """Tell whether a file has thread-local variables."""
+    return any(row.type == PT_TLS for row in file.segments)
+
+
 def block_of(file: UserFile) -> TlsBlock | None:
     """Find where the thread-local variables of a file begin; None when nothing tells."""
     segment = next((row for row in file.segments if row.type == PT_TLS), None)

@@ -147,6 +147,8 @@ def _entry_scope(
     parameters: list[str] = []
     locals_: list[str] = []
     missing = f"these are the variables of '{place.function}'"
+    if block is None and tls.has_variables(file):
+        missing += ", but for thread-local ones: the file does not tell where threads have them"
     try:
         passed = _passed(place, dwarf)
         for variable in dwarf.variables(place):
