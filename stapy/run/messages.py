@@ -68,9 +68,14 @@ class MessagePrinter:
         self._has_line = bool(text)
         _write(f"{_ERASE}{text}")
 
+    @property
+    def has_reader(self) -> bool:
+        """Tell whether somebody at a terminal reads this: others get no hints."""
+        return not self.json and _is_wanted("auto")
+
     def hint(self, text: str) -> None:
         """Print what only somebody at a terminal needs to be told."""
-        if not self.json and _is_wanted("auto"):
+        if self.has_reader:
             self.log(f"hint: {shown(text)}")
 
     def note(self, text: str) -> None:

@@ -130,6 +130,8 @@ class ModuleSession:
         has_run = self._started and not self.failed
         if not has_run or not self._is_silent or self.output.has_come or shows:
             return
+        if not self.messages.has_reader:  # to look at all processes takes a while
+            return
         if self._timed_out:
             self.messages.hint(
                 "the time is over and nothing was printed: perhaps no probe was hit;"

@@ -153,6 +153,7 @@ def test_a_session_whose_programs_are_run_from_elsewhere(play, monkeypatch):
             said.append("looked")
 
         def elsewhere(self):
+            said.append("asked")
             return ["nobody runs it"]
 
     made = ModuleSession.__init__
@@ -165,11 +166,16 @@ def test_a_session_whose_programs_are_run_from_elsewhere(play, monkeypatch):
     _, errors, *_ = play([ARMED, EXIT])
     assert errors == "hint: nobody runs it\n"
     assert said[0] == "served"
-    assert said[-1] == "looked"
+    assert said[-2:] == ["looked", "asked"]
     _, errors, *_ = play([ARMED, ("output", b"one\n"), EXIT])
     assert errors == ""
     _, errors, *_ = play([("say", "started -12"), EXIT])
     assert "nobody runs it" not in errors
+    monkeypatch.setattr(os, "isatty", lambda fd: False)
+    said.clear()
+    _, errors, *_ = play([ARMED, EXIT])
+    assert errors == ""
+    assert "asked" not in said
 
 
 def test_more_than_any_buffer(play):
