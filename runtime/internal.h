@@ -8,6 +8,13 @@
 
 #define STAPY_MIX 0x9e3779b97f4a7c15ULL		/* multiplying by it mixes upwards */
 
+/* Of what is written before it is looked at: kernels that clear all variables take longer for it than a hit. */
+#if __has_attribute(uninitialized)
+#define STAPY_UNSET __attribute__((uninitialized))
+#else
+#define STAPY_UNSET
+#endif
+
 /* Life of a session; handlers of ordinary probes run only while it is RUNNING. */
 enum stapy_state {
 	STAPY_LOADED,

@@ -35,8 +35,8 @@ static void keys_of(const struct stapy_map *m, const struct stapy_entry *e, unio
 struct stapy_entry *stapy_table_twin(const struct stapy_map *m, const struct stapy_table *t,
 				     const struct stapy_entry *e)
 {
-	union stapy_key keys[9] UNSET;
-	struct sought s UNSET;
+	union stapy_key keys[9] STAPY_UNSET;
+	struct sought s STAPY_UNSET;
 
 	keys_of(m, e, keys);
 	seek(m, keys, &s);
@@ -137,7 +137,7 @@ static noinline void *slot_of_keys(struct stapy_context *c, struct stapy_map *m,
 				   struct stapy_table *t, const union stapy_key *keys,
 				   const char *place)
 {
-	struct sought s UNSET;
+	struct sought s STAPY_UNSET;
 	struct stapy_entry *e;
 
 	seek(m, keys, &s);
@@ -150,7 +150,7 @@ static noinline void *slot_of_keys(struct stapy_context *c, struct stapy_map *m,
 static noinline void *add_long(struct stapy_context *c, struct stapy_map *m, struct stapy_table *t,
 			       s64 key, const char *place)
 {
-	struct sought s UNSET;
+	struct sought s STAPY_UNSET;
 
 	s.hash = hash_of_long(key);
 	s.longer = 0;
@@ -204,7 +204,7 @@ static noinline struct stapy_entry *find_keys(const struct stapy_map *m,
 					      const struct stapy_table *t,
 					      const union stapy_key *keys)
 {
-	struct sought s UNSET;
+	struct sought s STAPY_UNSET;
 
 	seek(m, keys, &s);
 	return find(m, t, &s);
@@ -239,7 +239,7 @@ void *stapy_map_find(struct stapy_map *m, const union stapy_key *keys)
 
 static noinline bool parts_have(struct stapy_map *m, const union stapy_key *keys)
 {
-	struct sought s UNSET;
+	struct sought s STAPY_UNSET;
 	int cpu;
 
 	seek(m, keys, &s);
@@ -256,7 +256,7 @@ bool stapy_map_has(struct stapy_map *m, const union stapy_key *keys)
 
 const struct stapy_stat *stapy_map_stat(struct stapy_map *m, const union stapy_key *keys)
 {
-	struct sought s UNSET;
+	struct sought s STAPY_UNSET;
 	bool found = false;
 	int cpu;
 
@@ -284,7 +284,7 @@ static __always_inline void delete_in(struct stapy_map *m, struct stapy_table *t
 
 static noinline void delete_parts(struct stapy_map *m, const union stapy_key *keys)
 {
-	struct sought s UNSET;
+	struct sought s STAPY_UNSET;
 	int cpu;
 
 	seek(m, keys, &s);

@@ -16,13 +16,6 @@ struct sought {
 	const union stapy_key *keys;
 };
 
-/* Filled before it is looked at: kernels that clear all variables would take longer for it than the search. */
-#if __has_attribute(uninitialized)
-#define UNSET __attribute__((uninitialized))
-#else
-#define UNSET
-#endif
-
 static __always_inline u64 mix(u64 h, u64 part)
 {
 	h = (h ^ part) * STAPY_MIX;

@@ -12,17 +12,19 @@
 #include "process_lives.h"
 #include "process_rows.h"
 
-static struct {
+static struct call {
 	const char *name;
+	enum stapy_process_event event;
 	void *callback;
 	struct tracepoint *tp;
 	bool armed;
+	const unsigned long *members;	/* of the one scope that rows mean, by group; or NULL */
 } calls[2];
 
 /* --- system calls --- */
 
 /* Of the rows of system calls, only the scope of each is asked. */
-static u32 scopes_of_call(enum stapy_process_event event)
+static noinline u32 scopes_of_any(enum stapy_process_event event)
 {
 	u32 left = stapy_process_watched[event], found = 0;
 
@@ -36,10 +38,24 @@ static u32 scopes_of_call(enum stapy_process_event event)
 	return found;
 }
 
-static void STAPY_CALLBACK on_call(void *unused, struct pt_regs *regs, long number)
+/*
+ * Most calls of a machine are those of processes that nobody means: one bit tells, and nothing is
+ * saved for what follows. The kernel's own threads have no bits before they run a program.
+ */
+static __always_inline bool is_meant(const struct call *call)
 {
-	u32 scopes = scopes_of_call(STAPY_PROCESS_SYSCALL);
-	unsigned long args[7];
+	return !call->members || unlikely(test_bit(current->tgid, call->members));
+}
+
+static __always_inline u32 scopes_of_call(const struct call *call)
+{
+	return call->members ? stapy_process_watched[call->event] : scopes_of_any(call->event);
+}
+
+static noinline void STAPY_CALLBACK call_begins(struct pt_regs *regs, long number)
+{
+	u32 scopes = scopes_of_call(&calls[0]);
+	unsigned long args[7] STAPY_UNSET;
 
 	if (!scopes)
 		return;
@@ -49,10 +65,10 @@ static void STAPY_CALLBACK on_call(void *unused, struct pt_regs *regs, long numb
 	stapy_process_fire(STAPY_PROCESS_SYSCALL, scopes, args);
 }
 
-static void STAPY_CALLBACK on_return(void *unused, struct pt_regs *regs, long result)
+static noinline void STAPY_CALLBACK call_returns(struct pt_regs *regs, long result)
 {
-	u32 scopes = scopes_of_call(STAPY_PROCESS_SYSCALL_RETURN);
-	unsigned long args[2];
+	u32 scopes = scopes_of_call(&calls[1]);
+	unsigned long args[2] STAPY_UNSET;
 
 	if (!scopes)
 		return;
@@ -61,6 +77,18 @@ static void STAPY_CALLBACK on_return(void *unused, struct pt_regs *regs, long re
 	args[0] = syscall_get_nr(current, regs);
 	args[1] = result;
 	stapy_process_fire(STAPY_PROCESS_SYSCALL_RETURN, scopes, args);
+}
+
+static void STAPY_CALLBACK on_call(void *unused, struct pt_regs *regs, long number)
+{
+	if (is_meant(&calls[0]))
+		call_begins(regs, number);
+}
+
+static void STAPY_CALLBACK on_return(void *unused, struct pt_regs *regs, long result)
+{
+	if (is_meant(&calls[1]))
+		call_returns(regs, result);
 }
 
 /* --- the family --- */
@@ -80,6 +108,7 @@ static int arm_call(unsigned int i)
 
 	if (!calls[i].tp)
 		return -ENOENT;
+	calls[i].members = stapy_process_members(calls[i].event);
 	r = tracepoint_probe_register(calls[i].tp, calls[i].callback, NULL);
 	calls[i].armed = !r;
 	return r;
@@ -100,6 +129,7 @@ static void stop(void *rows, unsigned int count)
 
 static int start(void *rows, unsigned int count)
 {
+	unsigned int i;
 	int r;
 
 	if (!STAPY_TRACEPOINTS) {
@@ -107,17 +137,14 @@ static int start(void *rows, unsigned int count)
 		return -EOPNOTSUPP;
 	}
 	stapy_user_files_keep();
-	calls[0].name = "sys_enter";
-	calls[0].callback = on_call;
-	calls[1].name = "sys_exit";
-	calls[1].callback = on_return;
+	calls[0] = (struct call){ "sys_enter", STAPY_PROCESS_SYSCALL, on_call };
+	calls[1] = (struct call){ "sys_exit", STAPY_PROCESS_SYSCALL_RETURN, on_return };
 	r = stapy_process_rows_start(rows, count);
 	r = r ?: stapy_process_lives_start();
 	for_each_kernel_tracepoint(find_call, NULL);
-	if (!r && stapy_process_watched[STAPY_PROCESS_SYSCALL])
-		r = arm_call(0);
-	if (!r && stapy_process_watched[STAPY_PROCESS_SYSCALL_RETURN])
-		r = arm_call(1);
+	for (i = 0; !r && i < ARRAY_SIZE(calls); i++)
+		if (stapy_process_watched[calls[i].event])
+			r = arm_call(i);
 	if (r)
 		stop(rows, count);
 	return r;

@@ -53,7 +53,7 @@ static bool is_worker(const struct task_struct *task)
 	return task->flags & workers;
 }
 
-void stapy_process_tell_begins(void)
+void stapy_process_tell_untold(void)
 {
 	if (stapy_state() != STAPY_RUNNING)
 		return;

@@ -7,9 +7,10 @@
 
 static struct stapy_process_row *all_rows;
 static unsigned int nr_rows;
+static struct stapy_process_row *only[STAPY_PROCESS_EVENTS];	/* an event's one row; NULL: several, or a pattern's */
 u32 stapy_process_watched[STAPY_PROCESS_EVENTS];	/* scopes that rows of an event have */
 
-static void hit(struct stapy_process_row *row, const unsigned long *args)
+static noinline void hit(struct stapy_process_row *row, const unsigned long *args)
 {
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
@@ -38,12 +39,10 @@ static struct stapy_process_row *of_program(struct stapy_process_row *row)
 	return at < row->run ? row + at : NULL;
 }
 
-void stapy_process_fire(enum stapy_process_event event, u32 scopes, const unsigned long *args)
+static noinline void fire_all(enum stapy_process_event event, u32 scopes, const unsigned long *args)
 {
 	unsigned int i;
 
-	if (!(stapy_process_watched[event] & scopes) || stapy_is_hidden())
-		return;
 	for (i = 0; i < nr_rows; i += all_rows[i].run) {
 		struct stapy_process_row *row = &all_rows[i];
 
@@ -53,6 +52,16 @@ void stapy_process_fire(enum stapy_process_event event, u32 scopes, const unsign
 		if (row)
 			hit(row, args);
 	}
+}
+
+void stapy_process_fire(enum stapy_process_event event, u32 scopes, const unsigned long *args)
+{
+	if (!(stapy_process_watched[event] & scopes) || stapy_is_hidden())
+		return;
+	if (likely(only[event]))
+		hit(only[event], args);
+	else
+		fire_all(event, scopes, args);
 }
 
 static int scope_of(const struct stapy_process_row *row)
@@ -83,6 +92,37 @@ static void find_runs(void)
 	}
 }
 
+/* Tell of each event whether one row is all that has to be looked at. */
+static void find_only(void)
+{
+	u32 several = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		struct stapy_process_row *row = &all_rows[i];
+
+		if (row->scope < 0)
+			continue;
+		if (row->pattern || only[row->event])
+			several |= BIT(row->event);
+		only[row->event] = row;
+	}
+	for (i = 0; i < ARRAY_SIZE(only); i++)
+		if (several & BIT(i))
+			only[i] = NULL;
+}
+
+const unsigned long *stapy_process_members(enum stapy_process_event event)
+{
+	u32 scopes = stapy_process_watched[event];
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++)
+		if (all_rows[i].event == event && all_rows[i].pattern)
+			return NULL;
+	return hweight32(scopes) == 1 ? stapy_target_members(__ffs(scopes)) : NULL;
+}
+
 int stapy_process_rows_start(struct stapy_process_row *rows, unsigned int count)
 {
 	unsigned int i;
@@ -101,5 +141,6 @@ int stapy_process_rows_start(struct stapy_process_row *rows, unsigned int count)
 			stapy_warn("probe %s registration error (rc %d)", row->site.point, row->scope);
 	}
 	find_runs();
+	find_only();
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <x86intrin.h>
 #include "sys/sdt.h"
 
@@ -26,6 +28,12 @@ void stepped(const char *text);
 
 PLAIN static void mark(const char *text) { STAP_PROBE1(bench, mark, text); }
 
+PLAIN static void asked(const char *text)
+{
+	(void)text;
+	syscall(SYS_getppid);
+}
+
 static void (*called)(const char *text);
 
 PLAIN static int nested(int depth)
@@ -44,7 +52,9 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	called = !strcmp(argv[1], "emulated") ? emulated : !strcmp(argv[1], "stepped") ? stepped : mark;
+	called = !strcmp(argv[1], "emulated") ? emulated :
+		 !strcmp(argv[1], "stepped")  ? stepped :
+		 !strcmp(argv[1], "asked")    ? asked : mark;
 	for (i = 0; i < WARM; i++)
 		nested(depth);
 	start = __rdtsc();
