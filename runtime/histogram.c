@@ -8,6 +8,7 @@
 #define HIST_SEPARATORS 3		/* " |" in front of a bar, " " behind it */
 #define SHOWN_LEAST 20			/* what bars may be on a terminal: a narrow one folds lines */
 #define SHOWN_MOST 200			/* and on a wide one the eye would lose the row */
+#define SHOWN_ROW (SHOWN_MOST + 100)	/* bytes of a row then, with numbers, colours and a gap */
 
 static const char bar_color[] = "\033[36m";
 static const char count_color[] = "\033[1m";
@@ -119,16 +120,6 @@ struct drawing {
 	bool shown;			/* printed where a terminal may show it: strings and files have texts to compare */
 };
 
-/*
- * Other programs read what goes to the files of -b, and records. Where the reader cannot keep up,
- * pictures are no larger than anywhere else, or there would be output that is lost for their sake.
- */
-static bool may_be_shown(struct stapy_context *c, const struct stapy_out *o)
-{
-	return o == &c->out && !stapy_session.limits.bulk && !stapy_session.records &&
-	       stapy_ring_is_roomy(c);
-}
-
 /* The rows with data and up to two around them. */
 static void choose_rows(struct drawing *d)
 {
@@ -153,6 +144,38 @@ static void choose_rows(struct drawing *d)
 		if (d->last == end && !h[end])
 			d->last--;
 	}
+}
+
+/* A row is left out when it and its neighbours are empty; never, when there are to be fewer than 0. */
+static bool elided(const struct drawing *d, int row)
+{
+	const struct stapy_limits *limits = &stapy_session.limits;
+	int kept = min(limits->hist_given ? limits->hist_elision : HIST_ELISION, (int)d->shape->buckets);
+	int i = max(row - kept, d->first), end = min(row + kept, d->last);
+
+	if (kept < 0)
+		return false;
+	for (; i <= end; i++)
+		if (d->stat->histogram[i])
+			return false;
+	return true;
+}
+
+/*
+ * Other programs read what goes to the files of -b, and records. Where the picture or what waits
+ * for the reader is large, it is no wider than anywhere else, or there would be output that is
+ * lost for its sake.
+ */
+static bool may_be_shown(struct stapy_context *c, const struct stapy_out *o, const struct drawing *d)
+{
+	size_t bytes = SHOWN_ROW;
+	int row;
+
+	if (o != &c->out || stapy_session.limits.bulk || stapy_session.records)
+		return false;
+	for (row = d->first; row <= d->last; row++)
+		bytes += elided(d, row) ? 0 : SHOWN_ROW;
+	return stapy_ring_is_roomy(c, bytes);
 }
 
 /* On a terminal the longest row fills a line, unless -D says how long bars are. */
@@ -227,31 +250,17 @@ static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
 	stapy_out_text(o, "\n", 1);
 }
 
-/* A row is left out when it and its neighbours are empty; never, when there are to be fewer than 0. */
-static bool elided(const struct drawing *d, int row)
-{
-	const struct stapy_limits *limits = &stapy_session.limits;
-	int kept = min(limits->hist_given ? limits->hist_elision : HIST_ELISION, (int)d->shape->buckets);
-	int i = max(row - kept, d->first), end = min(row + kept, d->last);
-
-	if (kept < 0)
-		return false;
-	for (; i <= end; i++)
-		if (d->stat->histogram[i])
-			return false;
-	return true;
-}
-
 bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const struct stapy_stat *s,
 			 const struct stapy_stat_shape *shape, const char *place)
 {
-	struct drawing d = { .stat = s, .shape = shape, .shown = may_be_shown(c, o) };
+	struct drawing d = { .stat = s, .shape = shape };
 	bool gap = false;
 	int row;
 
 	if (!s || !s->count)
 		return stapy_error(c, place, "empty aggregate");
 	choose_rows(&d);
+	d.shown = may_be_shown(c, o, &d);
 	choose_widths(&d);
 	stapy_out_string(o, "value", 0, d.value_width, -1);
 	stapy_out_text(o, " |", 2);

@@ -329,9 +329,9 @@ size_t stapy_ring_bytes(void)
 	return ring_bytes;
 }
 
-bool stapy_ring_is_roomy(struct stapy_context *c)
+bool stapy_ring_is_roomy(struct stapy_context *c, size_t bytes)
 {
 	const struct stapy_ring *r = &container_of(c, struct stapy_cpu, c)->ring;
 
-	return r->head - READ_ONCE(r->tail) < ring_bytes / 2;
+	return r->head - READ_ONCE(r->tail) + bytes < ring_bytes / 2;
 }

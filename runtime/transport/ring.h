@@ -117,8 +117,8 @@ void stapy_ring_claim(struct stapy_ring *r);
 void stapy_ring_release(struct stapy_ring *r);
 
 size_t stapy_ring_bytes(void);
-/* Whether the reader has left less than half of this CPU's ring: there is room for what is for eyes. */
-bool stapy_ring_is_roomy(struct stapy_context *c);
+/* Whether half of this CPU's ring has room for what the reader has left and so many bytes. */
+bool stapy_ring_is_roomy(struct stapy_context *c, size_t bytes);
 
 /* Commit what this run printed. */
 void stapy_ring_commit(struct stapy_context *c);

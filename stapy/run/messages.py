@@ -59,7 +59,7 @@ class MessagePrinter:
 
     def progress(self, text: str) -> None:
         """Show one line on a terminal for what takes seconds; "" clears it."""
-        if self.json or not _is_wanted("auto"):
+        if not self.has_reader:
             return
         if text:
             text = f"stapy-run: {shown(text)} …"[: _columns() - 1]
@@ -71,7 +71,7 @@ class MessagePrinter:
     @property
     def has_reader(self) -> bool:
         """Tell whether somebody at a terminal reads this: others get no hints."""
-        return not self.json and _is_wanted("auto")
+        return not self.json and _is_terminal()
 
     def hint(self, text: str) -> None:
         """Print what only somebody at a terminal needs to be told."""
@@ -126,10 +126,13 @@ def _write(text: str) -> None:
 
 def _is_wanted(color: str) -> bool:
     if color == "auto":
-        if os.environ.get("NO_COLOR"):
-            return False
-        return os.isatty(2) and os.environ.get("TERM", "dumb") not in ("", "dumb")
+        return _is_terminal() and not os.environ.get("NO_COLOR")
     return color == "always"
+
+
+def _is_terminal() -> bool:
+    """Tell whether somebody reads standard error, where a line could be erased again."""
+    return os.isatty(2) and os.environ.get("TERM", "dumb") not in ("", "dumb")
 
 
 def _colors() -> "dict[str, str]":

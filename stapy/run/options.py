@@ -178,9 +178,20 @@ def check(options: RunOptions) -> None:
     _check_effect(options)
     if options.record is not None and options.delete:
         raise UsageError("--record goes without -d.")
+    _check_width(options)
     if options.color not in ("auto", "always", "never"):
         raise UsageError(f"Invalid value '{options.color}' for -C (auto, always or never).")
     options.rotation()
+
+
+def _check_width(options: RunOptions) -> None:
+    """Refuse a width that would change nothing; 0 is how everything else is drawn."""
+    if not options.width:
+        return
+    if options.attach or options.delete:
+        raise UsageError("--width goes without -A and -d: a module is told when it is loaded.")
+    if options.format or options.record is not None:
+        raise UsageError("--width goes without --format and --record, which are for programs.")
 
 
 def _check_effect(options: RunOptions) -> None:

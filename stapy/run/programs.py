@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from .ground.manifest import Manifest
 
 _PT_NOTE = 4
-_MOST = 1 << 20  # bytes of notes that are read
+_SEGMENT = struct.Struct("<IIQQQQ16x")
+_MOST = 1 << 20  # bytes of notes that are read, of all segments: others wrote the file
 
 
 # What we lack ourselves, whatever the program is.
@@ -84,13 +85,16 @@ def program_build_id(fd: int) -> str:
         head = os.pread(fd, 64, 0)
         (table,) = struct.unpack_from("<Q", head, 32)
         size, count = struct.unpack_from("<HH", head, 54)
-        rows = os.pread(fd, size * count, table)
-        for at in range(0, size * count, size):
-            kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", rows, at)
-            if kind == _PT_NOTE:
-                found = build_id(os.pread(fd, min(length, _MOST), offset))
-                if found:
-                    return found
+        rows = os.pread(fd, size * count, table) if size == _SEGMENT.size else b""
+        left = _MOST
+        for kind, _, offset, _, _, length in _SEGMENT.iter_unpack(rows):
+            if kind != _PT_NOTE or not left:
+                continue
+            length = min(length, left)
+            left -= length
+            found = build_id(os.pread(fd, length, offset))
+            if found:
+                return found
     except (struct.error, ValueError, OverflowError):
         pass
     return ""

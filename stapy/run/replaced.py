@@ -11,16 +11,18 @@ import os
 import time
 
 from . import inside
+from .printable import one_line
 from .programs import program_build_id
 from .regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, Iterator, List, Optional, Set, Tuple
+    from typing import Callable, Dict, List, Optional, Set, Tuple
 
     from .ground.manifest import Manifest
 
 INTERVAL = 10.0  # seconds between two looks
+PATIENCE = 2.0  # seconds for all processes, of which there may be many thousands
 # What stands for a file of one process, by whatever name it has or had.
 _OF_ONE = ("/exe", "/map_files/")
 _DELETED = " (deleted)"  # behind the name, as the kernel tells it
@@ -38,7 +40,7 @@ class Replacements:
         self._held: "Dict[str, Tuple[int, int]]" = {}
         for named, row in sorted((manifest.get("files") or {}).items()):
             path = inside.place(named, manifest, namespaces)
-            found = None if _is_of_one(path) or not row.get("identity") else _look(path)
+            found = None if _is_of_one(path) or not row.get("identity") else _look(path, None)
             if found:
                 self._held[path] = found
         self._next = time.monotonic() + INTERVAL
@@ -59,7 +61,7 @@ class Replacements:
         """Tell of what was replaced or removed since the last look."""
         self._next = time.monotonic() + INTERVAL
         for path, held in list(self._held.items()):
-            now = _look(path)
+            now = _look(path, held)
             if now == held:
                 continue
             if now:
@@ -75,21 +77,38 @@ class Replacements:
             del self._held[path]
 
     def elsewhere(self) -> "List[str]":
-        """Say of files that nobody has in memory which process has another one of that name."""
-        wanted = {_key(path): path for path in self._held}
+        """Say of files that nobody has in memory which process has another one of that name.
+
+        Of none, when there was no time to look at all processes.
+        """
+        wanted: "Dict[str, List[str]]" = {}
+        for path in self._held:
+            wanted.setdefault(_key(path), []).append(path)
         had: "Set[str]" = set()
-        others: "Dict[str, str]" = {}
+        others: "Dict[str, Tuple[str, str]]" = {}
+        is_hidden = False
+        until = time.monotonic() + PATIENCE
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            for inode, name in _code_of(pid):
-                path = wanted.get(_key(name.replace(_DELETED, "")), "")
-                if not path:
-                    continue
-                of_ours = name == inside.shown(path) and _same_mounts(pid)
-                if of_ours or inode == self._held[path][1]:
-                    had.add(path)
-                else:
-                    others.setdefault(path, _other(path, pid, name))
-        return [text for path, text in sorted(others.items()) if path not in had]
+            if time.monotonic() > until:
+                return []
+            try:
+                code = _code_of(pid, [os.fsencode(key) for key in wanted])
+            except PermissionError:
+                is_hidden = True
+                continue
+            for inode, name in code:
+                paths = wanted.get(_key(name.replace(_DELETED, "")), [])
+                ours = {path for path in paths if self._is_at(path, inode, name, pid)}
+                had |= ours
+                for path in () if ours else paths:
+                    others.setdefault(path, (pid, name))
+        # Root lacks at most what a container's host hides.
+        who = "nobody of yours" if is_hidden and os.geteuid() != 0 else "nobody"
+        return [who + _other(path, *one) for path, one in sorted(others.items()) if path not in had]
+
+    def _is_at(self, path: str, inode: int, name: str, pid: str) -> bool:
+        """Tell whether a file that a process has the code of is the one at a path."""
+        return inode == self._held[path][1] or (name == path and _same_mounts(pid))
 
 
 def _key(path: str) -> str:
@@ -98,16 +117,26 @@ def _key(path: str) -> str:
     return name + is_library + version.split(".")[0]
 
 
-def _code_of(pid: str) -> "Iterator[Tuple[int, str]]":
-    """Yield inode and name of each file that a process has the code of."""
+def _code_of(pid: str, names: "List[bytes]") -> "List[Tuple[int, str]]":
+    """List inode and name of each file that a process has the code of, if one has such a name.
+
+    Raises `PermissionError` for a process that is not ours to look at.
+    """
     try:
         with open(f"/proc/{pid}/maps", "rb") as file:
-            rows = [line.split(None, 5) for line in file]
+            text = file.read()
+    except PermissionError:
+        raise
     except OSError:
-        return  # it has ended, is not ours, or is the kernel's
-    for row in rows:
-        if len(row) == 6 and b"x" in row[1] and row[5].startswith(b"/"):
-            yield int(row[4]), os.fsdecode(row[5].rstrip(b"\n"))
+        return []  # it has ended, or is the kernel's
+    if not any(name in text for name in names):
+        return []
+    rows = [line.split(None, 5) for line in text.split(b"\n")]
+    return [
+        (int(row[4]), os.fsdecode(row[5]))
+        for row in rows
+        if len(row) == 6 and b"x" in row[1] and row[5].startswith(b"/")
+    ]
 
 
 def _same_mounts(pid: str) -> bool:
@@ -118,24 +147,26 @@ def _same_mounts(pid: str) -> bool:
 
 
 def _other(path: str, pid: str, name: str) -> str:
-    text = f"nobody has {inside.told(path)} in memory; process {pid} has "
+    text = f" has {inside.told(path)} in memory; process {pid} has "
     if name.endswith(_DELETED):
         return text + f"one that was deleted: process({pid}) means what that has"
     if name == inside.shown(path):
         return text + f"that of its own mount namespace: --target-namespaces={pid} means that"
-    return text + f"'{name}'"
+    return text + f"'{one_line(name)}'"
 
 
 def _is_of_one(path: str) -> bool:
     return path.startswith("/proc/") and any(part in path for part in _OF_ONE)
 
 
-def _look(path: str) -> "Optional[Tuple[int, int]]":
-    """Tell which file is at a path, None for none."""
+def _look(path: str, known: "Optional[Tuple[int, int]]") -> "Optional[Tuple[int, int]]":
+    """Tell which file is at a path, None for none, ``known`` when that cannot be told."""
     try:
         place = inside.open_path(path)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError:
+        return known
     try:
         found = os.fstat(place)
     finally:

@@ -22,8 +22,8 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
               of a module made with --format: beside the output, write the lines of
               --format=json to FILE, which stapy plot draws
   --width COLUMNS
-              histograms take so many columns, at most 1000; 0: as in a file or pipe; else
-              as many as the terminal has that the output goes to
+              histograms take so many columns, with bars of 20 to 200; 0: as in a file or
+              pipe; else as many as the terminal has that the output goes to
   -S MB[,N]   start a new output file every MB megabytes, keep the last N
   -T SECONDS  stop after SECONDS
   -M SECONDS  show probes and globals on the terminal, of a module made with --monitor

@@ -34,6 +34,7 @@ def boot_ahead(session: Session) -> None:
 
 
 WIDE = 1000  # places; to arm fewer takes no time that anybody notices
+SOON = 1.0  # seconds that a note may take
 
 
 def tell_width(session: Session, module: Path) -> None:
@@ -51,9 +52,22 @@ def tell_width(session: Session, module: Path) -> None:
     options = session.options
     programs = [path for path, row in (manifest.get("files") or {}).items() if row.get("identity")]
     if programs and not (options.command or options.target or options.vm):
-        count = sum(1 for _ in processes.that_map(programs))
-        here = f"{count} process{'' if count == 1 else 'es'}"
-        session.note(f"{here} here would be hit, and those to come; -c or -x probes one alone")
+        session.note(f"{_who_runs(programs)}, and those to come; -c or -x probes one alone")
+
+
+def _who_runs(programs: list[str]) -> str:
+    """Say which processes would be hit: how many, as far as that can be told soon."""
+    count, at_least = 0, ""
+    try:
+        if any(path.startswith("/proc/") for path in programs):
+            raise PermissionError  # of another mount namespace, where the path is another one
+        for _ in processes.that_map(programs, SOON):
+            count += 1
+    except OSError:
+        if not count:
+            return "all processes that run these programs would be hit"
+        at_least = "at least "
+    return f"{at_least}{count} process{'' if count == 1 else 'es'} here would be hit"
 
 
 def load(session: Session, module: Path, kernel: Kernel) -> int:

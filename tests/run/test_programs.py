@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 from pathlib import Path
 
 import pytest
 
 from stapy.run.control import Channel
 from stapy.run.errors import RunError
-from stapy.run.programs import hand_over
+from stapy.run.programs import hand_over, program_build_id
 
 
 class Recorder(Channel):
@@ -81,3 +82,28 @@ def test_a_manifest_without_programs() -> None:
     channel = Recorder()
     hand_over(channel, {})
     assert channel.held == []
+
+
+@pytest.mark.parametrize(("size", "count"), [(0xFFFF, 0xFFFF), (56, 0xFFFF), (0, 3), (40, 1000)])
+def test_a_file_that_would_have_much_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, count: int
+) -> None:
+    """Whoever puts it there has us take neither memory nor time for it."""
+    head = bytearray(64)
+    struct.pack_into("<Q", head, 32, 64)
+    struct.pack_into("<HH", head, 54, size, count)
+    note = struct.pack("<IIQQQQ16x", 4, 0, 0, 0, 0, 1 << 40)
+    path = tmp_path / "program"
+    path.write_bytes(bytes(head) + note * (count if size == 56 else 1))
+    os.truncate(path, 8 << 30)
+    asked: list[int] = []
+    read = os.pread
+
+    def pread(fd: int, length: int, at: int) -> bytes:
+        asked.append(length)
+        return read(fd, length, at)
+
+    monkeypatch.setattr(os, "pread", pread)
+    with path.open("rb") as file:
+        assert program_build_id(file.fileno()) == ""
+    assert sum(asked) < 8 << 20

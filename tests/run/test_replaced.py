@@ -149,6 +149,75 @@ def test_programs_that_are_run_from_elsewhere(tmp_path: Path) -> None:
                 process.kill()
 
 
+def test_files_of_one_name(tmp_path: Path) -> None:
+    """None of them is another one for the rest."""
+    for name in ("one", "two", "other\n\033[2J"):
+        (tmp_path / name).mkdir()
+        shutil.copy("/bin/sleep", tmp_path / name / "sleeps")
+    one, two, third = (tmp_path / name / "sleeps" for name in ("one", "two", "other\n\033[2J"))
+    files, _ = watch(manifest(one, two))
+    with subprocess.Popen([one, "60"]) as process:
+        wait_for(lambda: Path(f"/proc/{process.pid}/exe").readlink() == one)
+        try:
+            assert files.elsewhere() == []
+        finally:
+            process.kill()
+    with subprocess.Popen([third, "60"]) as process:
+        wait_for(lambda: Path(f"/proc/{process.pid}/exe").readlink() == third)
+        told = f"in memory; process {process.pid} has '{tmp_path}/other\\012\\033[2J/sleeps'"
+        try:
+            assert files.elsewhere() == [f"nobody has '{path}' {told}" for path in (one, two)]
+        finally:
+            process.kill()
+
+
+def test_not_everybody_can_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By who may not look at others' processes, or where there are too many."""
+    shutil.copy("/bin/sleep", tmp_path / "sleeps")
+    (tmp_path / "own").mkdir()
+    shutil.copy("/bin/sleep", tmp_path / "own" / "sleeps")
+    files, _ = watch(manifest(tmp_path / "own" / "sleeps"))
+    with subprocess.Popen([tmp_path / "sleeps", "60"]) as process:
+        try:
+            wait_for(lambda: len(files.elsewhere()) == 1)
+            with monkeypatch.context() as patch:
+                patch.setattr(replaced, "PATIENCE", -1.0)
+                assert files.elsewhere() == []
+            look = replaced._code_of
+
+            def code_of(pid: str, names: list[bytes]) -> list[tuple[int, str]]:
+                if pid == str(os.getpid()):
+                    raise PermissionError
+                return look(pid, names)
+
+            monkeypatch.setattr(replaced, "_code_of", code_of)
+            monkeypatch.setattr(os, "geteuid", lambda: 1000)
+            (told,) = files.elsewhere()
+            assert told.startswith("nobody of yours has ")
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("failure", [PermissionError(13, "no"), OSError(5, "no")])
+def test_what_cannot_be_looked_at_was_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: OSError
+) -> None:
+    program = tmp_path / "program"
+    program.write_text("old")
+    files, told = watch(manifest(program))
+
+    def fail(path: str) -> int:
+        raise failure
+
+    with monkeypatch.context() as patch:
+        patch.setattr(replaced.inside, "open_path", fail)
+        files.look()
+    assert told == []
+    program.unlink()
+    files.look()
+    assert len(told) == 1
+
+
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(flush=True); input()"
 
 

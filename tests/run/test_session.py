@@ -137,6 +137,14 @@ def test_a_time_in_which_nothing_came(play, monkeypatch, script, at_stop, option
         assert errors == (told if is_terminal or told != SILENCE else "")
 
 
+def test_who_wants_no_colors_is_told_as_much(play, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(os, "isatty", lambda fd: True)
+    _, errors, *_ = play([ARMED], timeout=0.2)
+    assert errors == SILENCE
+
+
 def test_a_session_whose_programs_are_run_from_elsewhere(play, monkeypatch):
     """Told in silence only, at a terminal; what was replaced is told in any case."""
     monkeypatch.setenv("TERM", "xterm")

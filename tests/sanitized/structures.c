@@ -398,7 +398,7 @@ static void of_drawings(size_t bytes)
 	stapy_session.limits.hist_given = !strcmp(where, "given") || !strcmp(where, "elided");
 	stapy_session.limits.hist_width = 30;
 	stapy_session.limits.hist_elision = 1;
-	cpu.ring.head = strcmp(where, "waiting") ? 0 : stapy_ring_bytes() / 2;
+	cpu.ring.head = strcmp(where, "waiting") ? 0 : stapy_ring_bytes() / 2 - 100;
 	stapy_out_to(o, to, bytes);
 	stapy_out_histogram(&cpu.c, o, stapy_stat_read(variable), &storage[ARRAY_SIZE(storage) - 1].shape, "here");
 	stapy_out_finish(o);

@@ -202,7 +202,7 @@ def drawn(program: Program, where: str, columns: int = 0, colors: bool = False) 
         ("string", 80, 50),
         ("bulk", 80, 50),
         ("records", 80, 50),
-        # Half of the ring waits for the reader.
+        # Half of the ring waits for the reader, but for less than the picture.
         ("waiting", 80, 50),
         ("given", 80, 30),
         ("elided", 80, 80 - 5 - 3 - 4),

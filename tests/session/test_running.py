@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -98,8 +99,8 @@ def test_places_in_programs_of_everybody(
     shutil.copy("/bin/sleep", program)
     monkeypatch.setattr(progress, "on_terminal", lambda: True)
 
-    def told(identity: str, **options: object) -> str:
-        files = {str(program): {"identity": identity}}
+    def told(identity: str, root: str = "", **options: object) -> str:
+        files = {f"{root}{program}": {"identity": identity}}
         monkeypatch.setattr(running, "ModuleFile", Manifest(5000, **files))
         session = Session(Options(script_text="", **options))  # type: ignore[arg-type]
         running.tell_width(session, Path("x.ko"))
@@ -107,7 +108,7 @@ def test_places_in_programs_of_everybody(
 
     with subprocess.Popen([program, "60"]) as one, subprocess.Popen([program, "60"]) as two:
         try:
-            while set(processes.that_map([str(program)])) != {one.pid, two.pid}:
+            while set(processes.that_map([str(program)], 60)) != {one.pid, two.pid}:
                 time.sleep(0.01)
             assert told("build-id:1") == (
                 "2 processes here would be hit, and those to come; -c or -x probes one alone\n"
@@ -115,5 +116,21 @@ def test_places_in_programs_of_everybody(
             assert told("build-id:1", command="true") == ""
             assert told("build-id:1", target=one.pid) == ""
             assert told("") == ""
+            # By a path in another mount namespace they are not found: nobody can count them.
+            uncounted = (
+                "all processes that run these programs would be hit, and those to come; "
+                "-c or -x probes one alone\n"
+            )
+            assert told("build-id:1", root=f"/proc/{one.pid}/root") == uncounted
+            with monkeypatch.context() as patch:
+                patch.setattr(running, "SOON", -1.0)
+                assert told("build-id:1") == uncounted
+
+            def hidden(paths: list[str], seconds: float) -> Iterator[int]:
+                yield one.pid
+                raise PermissionError
+
+            monkeypatch.setattr(processes, "that_map", hidden)
+            assert told("build-id:1").startswith("at least 1 process here would be hit, ")
         finally:
             one.kill(), two.kill()
