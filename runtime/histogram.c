@@ -5,6 +5,7 @@
 #define HIST_MAX_WIDTH 1000		/* a hit must end some time */
 #define HIST_MARGIN 2			/* empty rows around the data */
 #define HIST_TITLE 5			/* "value" */
+#define HIST_COUNT 5			/* "count" */
 #define HIST_SEPARATORS 3		/* " |" in front of a bar, " " behind it */
 #define SHOWN_LEAST 20			/* what bars may be on a terminal: a narrow one folds lines */
 #define SHOWN_MOST 200			/* and on a wide one the eye would lose the row */
@@ -178,14 +179,14 @@ static bool may_be_shown(struct stapy_context *c, const struct stapy_out *o, con
 	return stapy_ring_is_roomy(c, bytes);
 }
 
-/* On a terminal the longest row fills a line, unless -D says how long bars are. */
+/* On a terminal a row and the title fill a line, unless -D says how long bars are. */
 static int bar_width(const struct drawing *d)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
 
 	if (d->shown && stapy_columns > 0 && !limits->hist_width_given)
-		return clamp(stapy_columns - d->value_width - HIST_SEPARATORS - d->count_width,
-			     SHOWN_LEAST, SHOWN_MOST);
+		return clamp(stapy_columns - d->value_width - HIST_SEPARATORS -
+			     max(HIST_COUNT, d->count_width), SHOWN_LEAST, SHOWN_MOST);
 	return clamp(limits->hist_given ? limits->hist_width : HIST_WIDTH, 1, HIST_MAX_WIDTH);
 }
 

@@ -123,8 +123,10 @@ def pair(field: str, letter: str, *, value_needed: bool) -> Setter:
 
     def set(options: Options, text: str) -> None:
         name, equals, value = text.partition("=")
-        if not name.isidentifier() or (value_needed and not equals):
+        if value_needed and not equals:
             raise UsageError(f"-{letter} wants NAME=VALUE, not '{text}'.")
+        if not (name.isidentifier() and name.isascii()):
+            raise UsageError(f"-{letter} wants NAME=VALUE: '{name}' in '{text}' is no name.")
         getattr(options, field)[name] = value if equals else "1"
 
     return set

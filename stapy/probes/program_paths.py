@@ -164,6 +164,9 @@ def _built_as(build_id: str, component: PointComponent) -> str:
     return path
 
 
+_NO_WORD = "-c names no program, or has what only a shell understands"
+
+
 def of_target(component: PointComponent, services: Services) -> str:
     """Find the path of the program that ``-c`` starts or that runs in ``-x``.
 
@@ -172,7 +175,8 @@ def of_target(component: PointComponent, services: Services) -> str:
     options = services.options
     if options.command is not None:
         path = search.of_command(options.command)
-        why = "-c has what only a shell understands"
+        word = search.first_word(options.command)
+        why = f"-c: there is no program '{word}'" if word else _NO_WORD
     elif options.target:
         path, why = processes.of_process(options.target), f"there is no process {options.target}"
         if path is None and exists(f"/proc/{options.target}"):

@@ -99,7 +99,8 @@ def test_options(words: list[str], field: str, value: object) -> None:
             for text in ("0", "nan", "inf", "1e400")
         ),
         (["-G", "a", "x.stp"], "-G wants NAME=VALUE"),
-        (["-D", "1=2", "x.stp"], "-D wants NAME=VALUE"),
+        (["-D", "1=2", "x.stp"], "-D wants NAME=VALUE: '1' in '1=2' is no name."),
+        (["-D", "A-B=2", "x.stp"], "-D wants NAME=VALUE: 'A-B' in 'A-B=2' is no name."),
         (["--suppress-time-limits", "x.stp"], "requires guru mode"),
         (["-e"], "option '-e' needs a value: SCRIPT"),
         (["-j", "x.stp"], "unknown option '-j'"),

@@ -346,6 +346,14 @@ def test_the_program_of_a_command(
         assert any("only a shell" in note for note in result.diagnostics.items[0].notes)
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"), [("nosuch -l", "there is no program 'nosuch'"), ("", "names no program")]
+)
+def test_a_command_without_a_program(line: str, reason: str) -> None:
+    items = probe('process.function("work")', command=line).diagnostics.items
+    assert reason in items[0].notes[0]
+
+
 def test_a_function_that_is_chosen_warns(folder: Path) -> None:
     assert probe(f'process("{folder}/program").function("chosen")').codes == ["W0690"]
     assert probe(f'process("{folder}/program").function("chos*")').codes == []

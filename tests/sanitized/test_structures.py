@@ -189,14 +189,15 @@ def drawn(program: Program, where: str, columns: int = 0, colors: bool = False) 
     "where, columns, bar",
     [
         ("print", 0, 50),
-        ("print", 80, 80 - 5 - 3 - 4),  # value, separators, count
-        ("print", 33, 21),
+        ("print", 80, 80 - 5 - 3 - 5),  # value, separators, the title of the counts
+        ("print", 34, 21),
+        ("print", 33, 20),
         ("print", 32, 20),
-        ("print", 31, 20),
         ("print", 1, 20),
         ("print", -5, 50),
-        ("print", 212, 200),
+        ("print", 212, 199),
         ("print", 213, 200),
+        ("print", 214, 200),
         ("print", 2**31 - 1, 200),
         # What can be compared, or is read by programs, has no terminal.
         ("string", 80, 50),
@@ -205,7 +206,7 @@ def drawn(program: Program, where: str, columns: int = 0, colors: bool = False) 
         # Half of the ring waits for the reader, but for less than the picture.
         ("waiting", 80, 50),
         ("given", 80, 30),
-        ("elided", 80, 80 - 5 - 3 - 4),
+        ("elided", 80, 80 - 5 - 3 - 5),
         ("elided", 0, 30),
     ],
 )

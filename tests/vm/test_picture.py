@@ -32,7 +32,7 @@ probe begin {
 """
 COUNTS = {2: 0, 4: 0, 8: 300, 16: 0, 32: 0, -1: 0, 2048: 0, 4096: 0, 8192: 150, 16384: 0, 32768: 0}
 USUAL = 50
-OF_72 = 72 - len("32768") - len(" | ") - len("300")
+OF_72 = 72 - len("32768") - len(" | ") - len("count")
 
 # Runs the consumer with a terminal of 72 columns, or a pipe, as its output; prints what came.
 DRIVER = r"""

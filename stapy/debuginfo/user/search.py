@@ -134,8 +134,8 @@ def _first_line(path: str) -> str | None:
     return head[2:].partition(b"\n")[0].decode(*BYTES)
 
 
-def of_command(command: str) -> str | None:
-    """Find the program that a command line begins with; None where only a shell knows."""
+def first_word(command: str) -> str | None:
+    """Return the program that a command line names first; None where only a shell knows."""
     if _SHELL & set(_QUOTED.sub("", command)):
         return None
     try:
@@ -144,7 +144,13 @@ def of_command(command: str) -> str | None:
         return None
     if not words or set("$`*?[~=") & set(words[0]):
         return None
-    return own_program(words[0])
+    return words[0]
+
+
+def of_command(command: str) -> str | None:
+    """Find the program that a command line begins with; None without one, or by a shell only."""
+    word = first_word(command)
+    return own_program(word) if word else None
 
 
 @remembered
