@@ -26,9 +26,14 @@ mount --bind {share} $r/run/share
 
 
 def build(release: str, words: list[str], folder: Path, debug: bool = False) -> Built:
-    """Run passes 1 to 4 of SystemTap; scripts are named relative to the folder."""
+    """Run passes 1 to 4 of SystemTap; scripts are named relative to the folder.
+
+    Its cache takes scripts for the same that differ in comments only: messages would name the
+    lines of an older text.
+    """
+    command = ["stap", "-p4", "--poison-cache", "-r", release, *words]
     try:
-        done = chroot.run(["stap", "-p4", "-r", release, *words], folder, release, debug)
+        done = chroot.run(command, folder, release, debug)
     except subprocess.TimeoutExpired:
         return Built(None, 1, "", "SystemTap takes for ever\n", folder)
     stdout = done.stdout.decode("utf-8", "surrogateescape")
