@@ -202,6 +202,20 @@ def test_a_variable_that_nothing_has_is_no_matter_of_the_entry() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("println(szie)", "did you mean 'size'?"),
+        ("println(other)", "calls.read sets half, shown, size"),
+        ("println(x)", "calls.read sets half, shown, size"),
+    ],
+)
+def test_a_wrong_name_may_mean_what_the_alias_sets(body: str, hint: str) -> None:
+    """Although nobody reads that, so that the program does not have it any more."""
+    (item,) = s.run(ENTRY + "probe calls.read { " + body + " }").diagnostics.errors
+    assert (item.code, item.hint) == ("E0305", hint)
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "for (f = $file; f->f_flags; f = $file->f_path->dentry) println(1)",

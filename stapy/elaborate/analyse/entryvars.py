@@ -1,4 +1,4 @@
-"""Variables that an alias sets at a function's entry and that its ``.return`` does not have."""
+"""What a name without a value may have been meant to be: variables that aliases set, and where."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from stapy.record import Record, replace
 
 if TYPE_CHECKING:
     from stapy.elaborate.names.pointtree import PointTree
+    from stapy.ir import program as p
 
 _RETURN = ".return"
 _MAX_DEPTH = 8
+_MOST_TOLD = 10  # names that a hint lists
 
 
 class EntryVariable(Record):
@@ -22,6 +24,28 @@ class EntryVariable(Record):
 
     where: str
     hint: str
+
+
+class NamesOfProbe(Record):
+    """The names that a probe's body may mean."""
+
+    points: PointTree
+    chain: list[str]  # the aliases that the probe was written by
+    near: list[p.Variable | p.Global]  # what has a place in the program
+
+    def at_entry(self, name: str) -> EntryVariable | None:
+        """Call `find` for the probe's aliases."""
+        return find(self.points, self.chain, name)
+
+    def set_by_aliases(self) -> list[str]:
+        """List what the aliases set, also what nobody reads and the program has lost."""
+        names = {name for point in self.chain for name in _assigned(self.points, point)}
+        return sorted(name for name in names if not name.startswith("__"))
+
+    def told(self) -> str:
+        """Say what the aliases set, "" where that is nothing or long."""
+        names = self.set_by_aliases()
+        return f"{self.chain[0]} sets {', '.join(names)}" if 0 < len(names) <= _MOST_TOLD else ""
 
 
 def find(tree: PointTree, chain: list[str], name: str) -> EntryVariable | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
-from stapy.elaborate.analyse import check, entryvars, unresolved, unused
+from stapy.elaborate.analyse import check, unresolved, unused
 from stapy.elaborate.analyse.delay import Delay
+from stapy.elaborate.analyse.entryvars import NamesOfProbe
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.fold import fold
@@ -116,9 +116,9 @@ class _Settling:
             if trial.diagnostics.errors:
                 self._infer_ruled_out()
         for raw in self._probes:
-            known = functools.partial(entryvars.find, self._lowered.points, raw.derived.chain)
+            names = NamesOfProbe(self._lowered.points, raw.derived.chain, self._near(raw))
             for value in [raw.body, *(raw.slots.values if raw.slots is not None else ())]:
-                self._inference.unresolved(value, library, known, self._near(raw))
+                self._inference.unresolved(value, library, names)
         for body, _ in bodies:
             self._inference.unresolved(body, library)
 

@@ -18,9 +18,9 @@ from stapy.ir import program as p
 from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
-    from stapy.elaborate.analyse.entryvars import EntryVariable
+    from stapy.elaborate.analyse.entryvars import NamesOfProbe
 
 _NO_LETTER = 3  # letters of a name that may be a mistake for another one
 
@@ -71,14 +71,12 @@ class Inference(Constraints):
         self,
         node: p.Node,
         library: set[str],
-        entry: Callable[[str], EntryVariable | None] | None = None,
-        near: Sequence[p.Variable | p.Global] = (),
+        names: NamesOfProbe | None = None,
     ) -> None:
         """Report values whose type nothing settles.
 
         ``library`` are the library's globals: a script may call only the
-        function that deletes one.  ``entry`` knows the variables that belong to the
-        function's entry.  ``near`` may have been meant by a wrong name.
+        function that deletes one.  ``names`` may have been meant by a wrong one.
         """
         dropped: set[int] = set()
         for item in walk(node):
@@ -92,19 +90,18 @@ class Inference(Constraints):
                 kind = self.types.find(item.type)
                 if is_open(kind) and kind not in self._unresolved and id(item) not in dropped:
                     self._unresolved.add(kind)
-                    self._report_unresolved(item, entry, near)
+                    self._report_unresolved(item, names)
 
     def _report_unresolved(
         self,
         item: p.LocalRef | p.GlobalRef | p.ElementRef | p.CallOp,
-        entry: Callable[[str], EntryVariable | None] | None,
-        near: Sequence[p.Variable | p.Global],
+        names: NamesOfProbe | None,
     ) -> None:
         if isinstance(item, p.CallOp):
             self.report_no_value(item)
             return
         name = item.name if isinstance(item, p.LocalRef) else item.var.name
-        kept = entry(name) if entry is not None and isinstance(item, p.LocalRef) else None
+        kept = names.at_entry(name) if names is not None and isinstance(item, p.LocalRef) else None
         if kept is not None:
             text = f"unresolved type: identifier '{name}'"
             self.diagnostics.error(
@@ -119,14 +116,17 @@ class Inference(Constraints):
             where="nothing says whether this is a number or a string",
             hint=argument_hint(self.diagnostics.sources.source(item.span))
             or variable_hint(name)
-            or self._similar(name, near)
+            or self._similar(name, names)
+            or (names.told() if names is not None else "")
             or f"give '{name}' a value",
         )
 
-    def _similar(self, name: str, near: Sequence[p.Variable | p.Global]) -> str:
+    def _similar(self, name: str, names: NamesOfProbe | None) -> str:
         """Suggest variables named like one that has no value, "" for none or for a short name."""
-        known = [var.name for var in near if not is_open(self.types.find(var.type))]
-        return did_you_mean(name, known) if len(name) >= _NO_LETTER else ""
+        if names is None or len(name) < _NO_LETTER:
+            return ""
+        near = {var.name for var in names.near if not is_open(self.types.find(var.type))}
+        return did_you_mean(name, sorted(near.union(names.set_by_aliases()) - {name}))
 
 
 def _settle_pieces(item: p.PrintOp | p.PrettyPrint) -> None:
