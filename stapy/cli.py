@@ -306,10 +306,17 @@ def main(words: list[str] | None = None) -> int:
 def told(work: Callable[[], int], words: list[str]) -> int:
     """Do the work of a command line; return its exit status, 1 when nothing more can be done.
 
-    SIGTERM and SIGHUP end it as Ctrl-C does, with the status that shells give to a signal.
+    SIGTERM, SIGHUP and the end of processor time end it as Ctrl-C does, with the status that
+    shells give to a signal.
     """
     with EndingSignals() as ending:
-        return ending.status(_told(work, words))
+        status = ending.status(_told(work, words))
+    if ending.is_out_of_time:
+        complain(
+            "the limit of processor time is reached (--rlimit-cpu, ulimit -t)",
+            message_format(words),
+        )
+    return status
 
 
 def _told(work: Callable[[], int], words: list[str]) -> int:

@@ -26,7 +26,10 @@ class Ended(KeyboardInterrupt):
 
 
 class EndingSignals:
-    """SIGTERM and SIGHUP raise `Ended` within it, each unless it was ignored or handled before."""
+    """Signals that ask for an end raise `Ended` within it, but for those ignored or handled before.
+
+    They are SIGTERM, SIGHUP, and SIGXCPU: the limit of processor time is reached.
+    """
 
     def __init__(self) -> None:
         self._number = 0  # of the signal that came first
@@ -36,7 +39,7 @@ class EndingSignals:
         self._ours: list[int] = []
 
     def __enter__(self) -> EndingSignals:
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU):
             if signal.getsignal(number) == signal.SIG_DFL:
                 try:
                     signal.signal(number, self._hear)
@@ -54,6 +57,11 @@ class EndingSignals:
     def status(self, status: int) -> int:
         """Return the exit status as shells count it: the signal's, or the one that there is."""
         return 128 + self._number if self._number else status
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Tell whether the limit of processor time has ended us."""
+        return self._number == signal.SIGXCPU
 
     def hold(self) -> None:
         """Note what comes from now on, and raise only when somebody insists."""

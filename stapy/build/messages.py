@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stapy.arch import ARCHITECTURES, host
 from stapy.build.modpost import Imports, refusal
 from stapy.build.process import run
+from stapy.build.resources import tight_limits
 from stapy.diagnostics import NOWHERE, Span
 from stapy.kernel.release import install_command
 from stapy.kernel.roots import with_headers
@@ -221,7 +222,8 @@ class Reporter:
                 "E0403",
                 f"the kernel's build system failed for {self.release}",
                 notes=[last[0].strip(), note],
-                hint="see whether an empty module can be built with these headers",
+                hint=tight_limits()
+                or "see whether an empty module can be built with these headers",
             )
             return
         first = errors[0]

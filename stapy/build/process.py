@@ -18,7 +18,7 @@ from stapy.paths import is_file
 from stapy.record import Record
 
 # Those whose handlers raise.
-_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
 
 
 class Result(Record):

@@ -14,10 +14,15 @@ from stapy.options import Options
 
 
 def our_mistake(error: Exception, options: Options) -> None:
-    """Write the traceback and the command to a file and say where it is."""
-    if "as" in options.rlimits and _is_out_of_memory(error):
-        tell(f"the limit of --rlimit-as is too small: {options.rlimits['as']} bytes", options)
-        return
+    """Write the traceback and the command to a file and say where it is.
+
+    A limit that the user has set is the user's: it is named.
+    """
+    for name, is_reached in (("as", _is_out_of_memory), ("fsize", _is_too_large)):
+        if name in options.rlimits and is_reached(error):
+            limit = options.rlimits[name]
+            tell(f"the limit of --rlimit-{name} is too small: {limit} bytes", options)
+            return
     from stapy.temporary import scratch_root
     from stapy.trust import write_new
 
@@ -48,6 +53,10 @@ def _is_out_of_memory(error: Exception) -> bool:
     # A library that finds no room is an ImportError in the words of ld.so.
     unmapped = isinstance(error, ImportError) and re.search("map|allocate", str(error))
     return isinstance(error, (MemoryError, SystemError)) or bool(unmapped)
+
+
+def _is_too_large(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.EFBIG
 
 
 # Packages that stapy needs, by what Python calls them, and Debian's names.

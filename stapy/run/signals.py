@@ -27,7 +27,15 @@ def hear_of_children() -> None:
 class Signals:
     """Signals become bytes on a descriptor that the loop polls."""
 
-    HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
+    # The last: the limit of processor time is reached.
+    HANDLED = (
+        signal.SIGINT,
+        signal.SIGTERM,
+        signal.SIGHUP,
+        signal.SIGQUIT,
+        signal.SIGUSR2,
+        signal.SIGXCPU,
+    )
 
     def __init__(self) -> None:
         self.insisted = False

@@ -80,6 +80,9 @@ STANDARD = frozenset(
 LEAST_MEMORY = 48 << 20
 
 
+_TIDYING = 5  # seconds of a processor, once its limit is reached
+
+
 def set_limits(limits: dict[str, int], diagnostics: Diagnostics) -> None:
     """Set the limits of ``--rlimit-NAME`` for this process and all that it starts.
 
@@ -90,11 +93,20 @@ def set_limits(limits: dict[str, int], diagnostics: Diagnostics) -> None:
             raise MemoryError
         which = getattr(resource, f"RLIMIT_{name.upper()}")
         try:
-            resource.setrlimit(which, (value, value))
+            resource.setrlimit(which, (value, _most(name, value)))
         except (OSError, ValueError, OverflowError) as error:
             diagnostics.warning(
                 "W0654", f"Unable to set resource limits for rlimit-{name}: {error}"
             )
+
+
+def _most(name: str, value: int) -> int:
+    """Return the hard limit: of processor time as much more as it takes to say so and tidy up."""
+    if name != "cpu":
+        return value
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = value + _TIDYING
+    return wanted if most == resource.RLIM_INFINITY else max(value, min(wanted, most))
 
 
 def known_defines() -> set[str]:

@@ -48,6 +48,25 @@ def test_limits_are_those_of_what_is_started(tmp_path: Path) -> None:
 
 @pytest.mark.build
 @pytest.mark.skipif(not kernels.lines(), reason="no kernel with headers is installed")
+@pytest.mark.parametrize(
+    ("option", "status", "told"),
+    [
+        ("--rlimit-cpu=1", 152, "ERROR: the limit of processor time is reached (--rlimit-cpu"),
+        ("--rlimit-fsize=1000", 1, "--rlimit-fsize"),  # a file of ours, or of a compiler
+        ("--rlimit-stack=1000", 1, "limit is too narrow: --rlimit-stack=1000, or ulimit's"),
+    ],
+)
+def test_a_limit_that_is_too_narrow_is_named(option: str, status: int, told: str) -> None:
+    """It is neither a mistake of ours nor one of the kernel's headers."""
+    count = os.urandom(6).hex()  # no module of it is in the cache
+    places = 'kernel.function("*"),' if "cpu" in option else ""
+    script = f'probe {places} begin {{ println("{count}") }}'
+    done = run_stapy("-r", kernels.lines()[0], option, "-p4", "-e", script)
+    assert (done.returncode, told in done.stderr) == (status, True), done.stderr
+
+
+@pytest.mark.build
+@pytest.mark.skipif(not kernels.lines(), reason="no kernel with headers is installed")
 @pytest.mark.parametrize("option", ["-P", "--prologue-searching", "--prologue-searching=always"])
 def test_a_prologue_is_passed(option: str, tmp_path: Path) -> None:
     """The place of an entry moves behind the instructions that make the frame."""
