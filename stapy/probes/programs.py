@@ -80,7 +80,8 @@ class Head(Record):
     ``shown`` is how the point begins when it is printed.  ``program`` is the path
     of the file that processes must run (None: all that map the file), ``pid`` the
     number of the only process (0: all).  ``is_one_of_many`` is True for what a pattern of paths
-    matched: without a match in it, the file is let go of (`Programs.forget`).
+    matched: without a match in it, the file is let go of (`Programs.forget`).  ``script`` is
+    what was named, where that is a script and the file the program that runs it.
     """
 
     shown: str
@@ -88,6 +89,11 @@ class Head(Record):
     program: str | None
     pid: int
     is_one_of_many: bool = False
+    script: str = ""
+
+    def notes(self) -> list[str]:
+        """List what to say of the file when it does not have what is looked for."""
+        return [f"'{self.script}' is a script, which this program runs"] if self.script else []
 
 
 def heads(
@@ -138,9 +144,19 @@ def _tops(
             raise PointError("E0231", message, first.span)
         yield Head(f"process({pid})", opened(path, first, services), None, pid)
         return
+    script = _script(first)
     for file, is_one_of_many in _files(first, services, holds):
         shown = f"process({quote_name(view.shown(file.path))})"
-        yield Head(shown, file, None, 0, is_one_of_many)
+        yield Head(shown, file, None, 0, is_one_of_many, script)
+
+
+def _script(component: PointComponent) -> str:
+    """Return the path of the script that ``process("NAME")`` names, "" for what is none."""
+    name = text_of(component) if component.arg is not None else ""
+    if not name or search.is_pattern(name) or not search.code_of(name):
+        return ""
+    path = path_of(component)
+    return path if search.interpreter(path) else ""
 
 
 def opened(path: str, component: PointComponent, services: Services) -> UserFile:

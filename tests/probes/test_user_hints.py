@@ -61,6 +61,15 @@ def test_a_group_has_no_result_of_a_void_function(path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("tail", ['mark("a")', 'function("none")', 'plt("none")'])
+def test_a_script_stands_for_what_runs_it(tail: str, path: Path, tmp_path: Path) -> None:
+    """Which is told where that has not got what was looked for."""
+    script = tmp_path / "wrapper"
+    script.write_text(f"#!{path}\n")
+    (item,) = run(f'probe process("{script}").{tail} {{ next }}').diagnostics.items
+    assert f"'{script}' is a script, which this program runs" in item.notes
+
+
 def test_a_script_whose_interpreter_is_missing(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")

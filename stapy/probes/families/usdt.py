@@ -133,7 +133,10 @@ def _no_match(
             "E0231",
             "no match",
             span,
-            notes=[f"'{shown}' has no marks" if len(heads) == 1 else f"{shown} have no marks"],
+            notes=[
+                f"'{shown}' has no marks" if len(heads) == 1 else f"{shown} have no marks",
+                *heads[0].notes(),
+            ],
             hint="marks come into a program by <sys/sdt.h>; functions need none",
         )
 
@@ -152,9 +155,8 @@ def _no_match(
             error.notes.append(f"its marks are {', '.join(names[:8])}{more}")
 
     what = f"mark '{name}'" + (f" of provider '{provider}'" if provider is not None else "")
-    return PointError(
-        "E0231", "no match", span, notes=[f"'{shown}' has no {what}"], explain=similar
-    )
+    notes = [f"'{shown}' has no {what}", *heads[0].notes()]
+    return PointError("E0231", "no match", span, notes=notes, explain=similar)
 
 
 FAMILY = UsdtFamily()

@@ -309,7 +309,7 @@ def _no_match(
     target: PointComponent, table: FunctionTable, head: Head, services: Services
 ) -> PointError:
     pattern = text_of(target)
-    notes = [f"no function of '{head.file.path}' matches '{pattern}'"]
+    notes = [f"no function of '{head.file.path}' matches '{pattern}'", *head.notes()]
     if not table.complete:
         notes.append(f"the file is stripped: only exported names are known ({table.source})")
 

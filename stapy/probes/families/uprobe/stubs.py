@@ -49,6 +49,7 @@ def _no_match(component: PointComponent, known: list[Stub], head: Head) -> Point
     notes = [f"'{path}' calls no function of another file that matches '{pattern}'"]
     if not known:
         notes = [f"'{path}' has no table of calls to other files (.plt)"]
+    notes += head.notes()
 
     def similar(error: PointError) -> None:
         near = nearest(pattern, [stub.name for stub in known], 2)
