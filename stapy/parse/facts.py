@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from stapy import LANGUAGE_VERSION
 from stapy.diagnostics import Span
 from stapy.options.versions import compare_versions
 from stapy.record import Record, new
+
+
+# In the comments that a script begins with; so do those of the gallery.
+_USAGE = re.compile(r"(?:(?:#|//)[^\n]*\n)*?(?:#|//) *usage: *([^\n]+)", re.IGNORECASE)
 
 
 def _no_config(name: str) -> str:
@@ -52,6 +57,14 @@ class PreprocessFacts(Record):
                 self.compatible or LANGUAGE_VERSION,
             )
         )
+
+    def argument_hint(self, script: str) -> str:
+        """Say how a script whose text this is wants its arguments, "" where some were given."""
+        usage = _USAGE.match(script)
+        if usage:
+            return f"usage: {usage[1].strip()}"
+        way = self.arguments_way or "give arguments after the script's name"
+        return "" if self.arguments else f"{way}, or test '%( $# >= 1 %? … %)'"
 
     def at_least(self, version: str) -> bool:
         """Tell whether the language spoken is that of ``version`` or newer."""

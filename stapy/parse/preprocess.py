@@ -20,7 +20,6 @@ from stapy.parse.tokens import AT_WORDS, Token
 from stapy.record import Record, new
 
 _MAX_DEPTH = 200
-_ARGUMENTS_WAY = "give arguments after the script's name"
 
 
 class _Scope(Record):
@@ -134,9 +133,7 @@ class Preprocessor(Definitions):
                 f"command line argument out of range [1-{len(arguments)}]",
                 token,
                 "no such argument" if word.isdigit() else "not the number of an argument",
-                hint=""
-                if arguments
-                else f"{self.facts.arguments_way or _ARGUMENTS_WAY}, or test '%( $# >= 1 %? … %)'",
+                hint=self._argument_hint(token),
             )
             out.append(
                 Token("STRING" if quoted else "NUMBER", "0", token.source, token.start, token.end)
@@ -144,6 +141,10 @@ class Preprocessor(Definitions):
             return
         self.used_arguments.add(number)
         self._paste(token, arguments[number - 1], quoted, out)
+
+    def _argument_hint(self, token: Token) -> str:
+        source = self.diagnostics.sources.source(token.span)
+        return self.facts.argument_hint(source.text if source is not None else "")
 
     def _paste(self, token: Token, text: str, quoted: bool, out: list[Token]) -> None:
         if quoted:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # What the comment at the head of a tool says, in this order; `sample` stands on lines of its own.
 FIELDS = ("purpose", "subject", "needs", "usage", "sample")
+_PART = 3  # letters that may be a part of a name
 _FIELD = re.compile(r"# (\w+): ?(.*)")
 
 
@@ -98,11 +99,12 @@ def find(wanted: str, tools: list[Example], diagnostics: Diagnostics) -> Path | 
         found = sorted(path for path in folder.rglob(Path(wanted).name) if is_file(path))
         if wanted and found:
             return found[0]
-    from stapy.diagnostics.suggest import nearest
+    from stapy.diagnostics.suggest import listed, nearest
 
     names = [one.name for one in tools]
     names += [path.name for folder in folders for path in folder.rglob("*.stp")]
-    near = nearest(wanted, names)
+    near = [name for name in names if len(wanted) >= _PART and wanted in name]
+    near = near[:3] or nearest(wanted, names)[:1]
     notes = ["stapy --example lists them"]
     if folders:
         notes += [f"looked in {folder}, too" for folder in folders]
@@ -113,7 +115,7 @@ def find(wanted: str, tools: list[Example], diagnostics: Diagnostics) -> Path | 
         "E0191",
         f"there is no example '{wanted}'",
         notes=notes,
-        hint=f"did you mean '{near[0]}'?" if near else "",
+        hint=f"did you mean {listed(near)}?" if near else "",
     )
     return None
 

@@ -136,6 +136,22 @@ def test_arguments_that_the_tapset_reads(text: str, used: set[int]) -> None:
     assert found == used
 
 
+@pytest.mark.parametrize(
+    ("head", "given", "hint"),
+    [
+        ("", [], "give arguments after the script's name, or test '%( $# >= 1 %? … %)'"),
+        ("", ["a"], ""),
+        ("# top: what it does\n# usage: top COUNT\n", [], "usage: top COUNT"),
+        ("# top: what it does\n# usage: top COUNT\n", ["a"], "usage: top COUNT"),
+        ("#! /usr/bin/stap\n// Usage: top COUNT \n", [], "usage: top COUNT"),
+        ("global x\n# usage: top COUNT\n", ["a"], ""),
+    ],
+)
+def test_a_missing_argument_shows_the_usage(head: str, given: list[str], hint: str) -> None:
+    _, diagnostics = parse(head + "probe begin { println($2) }", facts(*given))
+    assert [(item.code, item.hint) for item in diagnostics.errors] == [("E0106", hint)]
+
+
 def test_suggestions_name_the_nearest_macro() -> None:
     _, diagnostics = parse("@define foobar %( 1 %) probe begin { x = @fobar }")
     assert "'@foobar'" in diagnostics.errors[0].hint

@@ -124,7 +124,7 @@ def test_run_gets_what_follows(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("wanted", "hint"),
     [("opensnop", "did you mean 'opensnoop'?"), ("iotap.stp", "did you mean 'iotop.stp'?"),
-     ("entirely-else", "")],
+     ("php", "did you mean 'phpcalls' or 'phprequests'?"), ("entirely-else", "")],
 )  # fmt: skip
 def test_nearest_name(
     wanted: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
