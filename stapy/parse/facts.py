@@ -10,7 +10,6 @@ from stapy.diagnostics import Span
 from stapy.options.versions import compare_versions
 from stapy.record import Record, new
 
-
 # In the comments that a script begins with; so do those of the gallery.
 _USAGE = re.compile(r"(?:(?:#|//)[^\n]*\n)*?(?:#|//) *usage: *([^\n]+)", re.IGNORECASE)
 

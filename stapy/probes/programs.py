@@ -153,10 +153,8 @@ def _tops(
 def _script(component: PointComponent) -> str:
     """Return the path of the script that ``process("NAME")`` names, "" for what is none."""
     name = text_of(component) if component.arg is not None else ""
-    if not name or search.is_pattern(name) or not search.code_of(name):
-        return ""
-    path = path_of(component)
-    return path if search.interpreter(path) else ""
+    path = search.program(name) if name else None
+    return path if path is not None and search.interpreter(path) else ""
 
 
 def opened(path: str, component: PointComponent, services: Services) -> UserFile:
