@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.suggest import nearest
-from stapy.manual import families, text
+from stapy.manual import families, language, text
 from stapy.manual.library import open_reference
 from stapy.terminal import writing
 
@@ -43,6 +43,10 @@ def answered(options: Options, diagnostics: Diagnostics) -> bool:
         return True
     if any(name.startswith(bare + ".") for name in reference.names()):
         return _listed(reference, bare + ".*", diagnostics)
+    section = language.section_of(bare)
+    if section is not None:
+        writing.write(plain(section.page()))
+        return True
     _unknown(reference, wanted, diagnostics)
     return False
 
@@ -60,7 +64,7 @@ def plain(page: str) -> str:
             lines.append(line)
         else:
             lines.append(_marks(line.lstrip("# ")))
-    return "\n".join(line for line in lines if not line.startswith("  point\n"))
+    return "\n".join(line for line in lines if not line.startswith(("  point\n", "  form\n")))
 
 
 def _marks(words: str) -> str:

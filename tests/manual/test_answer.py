@@ -69,6 +69,27 @@ def test_list(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     assert doc(capsys, "-I", folder, "--doc", "mine")[1] == "mine.one  it begins\n"
 
 
+@pytest.mark.parametrize(
+    ("word", "title"),
+    [
+        ("printf", "Printing"),
+        ("sprintln", "Printing"),
+        ("foreach", "foreach"),
+        ("limit", "foreach"),
+        ("@hist_log", "Statistics"),
+        ("hist_log", "Statistics"),
+        ("delete", "Statements"),
+        ("@entry", "Target variables"),
+        ("MAXACTION", "Limits"),
+        ("TRYLOCKDELAY", "Limits"),
+    ],
+)
+def test_words_of_the_language(word: str, title: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = doc(capsys, "--doc", word)
+    assert (status, err, out.partition("\n")[0]) == (0, "", title)
+    assert "```" not in out and word in out
+
+
 def test_of_a_system_call(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = doc(capsys, "--doc", "syscall.openat")
     assert status == 0
