@@ -310,6 +310,17 @@ FUNCTIONS = {
     "normalize": "divide where it is printed: @sum(x) / 1000",
     "chill": "with -g: mdelay(milliseconds)",
     "rand": "randint(limit)",
+    # Of C, Python and shells.
+    "switch": "there is no switch: if (…) … else if (…) …",
+    "elif": "write else if (…)",
+    "elsif": "write else if (…)",
+    "strcmp": "write a == b, a < b",
+    "strcat": "write a . b",
+    "atoi": "strtol(text, 10)",
+    "snprintf": "sprintf(format, …)",
+    "fprintf": "printf(format, …); warn(text) and log(text) print elsewhere",
+    "puts": "println(text)",
+    "echo": "println(text)",
 }
 
 

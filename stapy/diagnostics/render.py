@@ -139,7 +139,7 @@ class _Drawing:
         kind = "warning" if item.severity == Diagnostic.WARNING else "error"
         code = f"  [{item.code}]" if item.code else ""
         at = len(self.out)
-        self._folded(item.kind + ": ", one_line(item.message) + code, 4)
+        self._folded(item.kind + ": ", one_line(item.message).rstrip() + code, 4)
         plain = self.out[at][len(item.kind) + 1 :]
         self.out[at] = self._paint(kind, item.kind + ":") + plain
 
