@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from . import beforehand, fit, input, inside, loading, render, screen
+from . import beforehand, fit, input, inside, loading, picture, render, screen
 from .control import Channel
 from .daemon import in_background
 from .elf import ModuleFile
@@ -158,6 +158,9 @@ def _converse(
         sinks = make_sinks(channel.cpus, options.output, size, keep)
         session = ModuleSession(channel, sinks, messages, options, signals)
         session.output.renderer = render.make(channel.records, name, options, messages)
+        complaint = picture.unheeded(options, channel.records is not None or bool(channel.cpus))
+        if complaint:
+            messages.warning(complaint)
         session.target = target
         session.armed = armed
         session.input = input.make(name, fresh.manifest() if fresh else None, options, messages)

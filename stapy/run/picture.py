@@ -30,6 +30,13 @@ def parameters(options: RunOptions, known: Iterable[str]) -> List[str]:
     return [word for word in words if word.partition("=")[0] in known - given]
 
 
+def unheeded(options: RunOptions, is_for_programs: bool) -> str:
+    """Say that a width changes nothing, of a module made with --format or -b; else ""."""
+    if options.width and is_for_programs:
+        return "--width has no effect: the output of this module is for programs (--format, -b)"
+    return ""
+
+
 def decide(options: RunOptions) -> Tuple[int, bool]:
     """Return the columns that histograms may take, and whether they are coloured.
 

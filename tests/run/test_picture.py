@@ -27,6 +27,16 @@ def terminal(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("words", "is_for_programs", "told"),
+    [("--width=70", True, "no effect"), ("--width=70", False, ""), ("", True, ""),
+     ("--width=0", True, "")],
+)  # fmt: skip
+def test_a_width_of_what_programs_read(words, is_for_programs, told):
+    complaint = picture.unheeded(parse([*words.split(), "m.ko"]), is_for_programs)
+    assert told in complaint and bool(told) == bool(complaint)
+
+
+@pytest.mark.parametrize(
     ("words", "environment", "expected"),
     [
         ("", {}, (100, True)),
