@@ -18,7 +18,7 @@ from stapy.debuginfo.dwarf.files import metadata
 from stapy.debuginfo.user import questions
 from stapy.debuginfo.user.file import UserFile
 from tests.debuginfo.server import Server
-from tests.debuginfo.user.sources import LIBRARY, PROGRAM, built, compiled
+from tests.debuginfo.user.sources import LIBRARY, PROGRAM, built, compiled, has_mapped
 from tests.debuginfo.user.sources import run as command
 from tests.debugpackage import CACHE
 from tests.elaborate.support import Result, run
@@ -312,7 +312,7 @@ def test_processes_are_looked_at(server: Server, folder: Path, tmp_path: Path) -
     assert probe("begin").codes == ["E0231"]
     running = subprocess.Popen(["nice", "-n", "19", str(program)])
     try:
-        wait_for(lambda: Path(f"/proc/{running.pid}/exe").resolve() == program)
+        has_mapped(running.pid, program)
         assert points(probe("begin")) == [f'process("{program}").begin']
     finally:
         running.kill()

@@ -14,7 +14,7 @@ import pytest
 
 from stapy.run import replaced
 from stapy.run.replaced import Replacements
-from tests.debuginfo.user.sources import compiled
+from tests.debuginfo.user.sources import compiled, has_mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +139,8 @@ def test_programs_that_are_run_from_elsewhere(tmp_path: Path) -> None:
     ):
         nobody = f"nobody has '{here}/sleeps' in memory; process {one.pid} has "
         try:
+            has_mapped(two.pid, there / "waits")
+            has_mapped(three.pid, here / "waits")
             wait_for(lambda: files.elsewhere() == [f"{nobody}'{there}/sleeps'"])
             (there / "sleeps").unlink()
             assert files.elsewhere() == [
@@ -157,15 +159,15 @@ def test_files_of_one_name(tmp_path: Path) -> None:
     one, two, third = (tmp_path / name / "sleeps" for name in ("one", "two", "other\n\033[2J"))
     files, _ = watch(manifest(one, two))
     with subprocess.Popen([one, "60"]) as process:
-        wait_for(lambda: Path(f"/proc/{process.pid}/exe").readlink() == one)
         try:
+            has_mapped(process.pid, one)
             assert files.elsewhere() == []
         finally:
             process.kill()
     with subprocess.Popen([third, "60"]) as process:
-        wait_for(lambda: Path(f"/proc/{process.pid}/exe").readlink() == third)
         told = f"in memory; process {process.pid} has '{tmp_path}/other\\012\\033[2J/sleeps'"
         try:
+            has_mapped(process.pid, f"{tmp_path}/other\\012\033[2J/sleeps")
             assert files.elsewhere() == [f"nobody has '{path}' {told}" for path in (one, two)]
         finally:
             process.kill()

@@ -21,7 +21,7 @@ from stapy.run import maker, objects, printable, supply, usersymbols
 from stapy.run.control import Channel
 from stapy.run.messages import MessagePrinter
 from stapy.run.userfile import UserFile
-from tests.debuginfo.user.sources import PROGRAM, compiled
+from tests.debuginfo.user.sources import PROGRAM, compiled, has_mapped
 
 HEAD = len(objects.NOTHING)
 
@@ -382,6 +382,7 @@ def test_of_many_programs_those_that_run(session: Session, tmp_path: Path) -> No
     paths = [str(tmp_path / name) for name in names]
     with subprocess.Popen([paths[3]]) as running:
         try:
+            has_mapped(running.pid, paths[3])
             session.supplier.begin(paths, "", 0)
             session.until(lambda: not session.supplier.preparing)
         finally:

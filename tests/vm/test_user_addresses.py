@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stapy.vm.machine import Machine
-from tests.debuginfo.user.sources import compiled, run
+from tests.debuginfo.user.sources import compiled, has_mapped, run
 from tests.vm.safety.support import figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -46,14 +46,6 @@ int main(void)
 BETWEEN = 1 + next(n for n, row in enumerate(WAITING.splitlines()) if "Nothing" in row)
 
 
-def moved_to(pid: int, program: Path) -> int:
-    """How far a process has a program from where it was linked."""
-    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-        if line.endswith(str(program)):
-            return int(line.partition("-")[0], 16)
-    raise AssertionError(f"process {pid} does not run {program}")
-
-
 def test_by_address_line_and_build_id(guest: Machine, release: str, tmp_path: Path) -> None:
     """All mean a place of the file, wherever a process has it: this program is moved (PIE).
 
@@ -65,7 +57,7 @@ def test_by_address_line_and_build_id(guest: Machine, release: str, tmp_path: Pa
     at = address_of(program, "work")
     with subprocess.Popen([str(program)], cwd=tmp_path) as here:
         try:
-            absolute = moved_to(here.pid, program) + at
+            absolute = has_mapped(here.pid, program) + at
             script = f"""
             probe process("{program}").function({at:#x}) {{
                 printf("function %d\\n", $n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,27 @@ def built(target: Path, *words: str) -> Path:
         pytest.skip("needs gcc")
     run("gcc", *words, "-o", str(target))
     return target
+
+
+def has_mapped(pid: int, path: Path | str) -> int:
+    """Wait until a process has a file's code in memory; return where the file begins there.
+
+    A process that was just started, whose `/proc/PID/exe` and `comm` are the program's already,
+    need not have mapped it yet.
+    """
+    until = time.monotonic() + 30
+    low: int | None = None
+    while True:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            span, modes, offset, _, _, *name = line.split(None, 5)
+            if name != [str(path)]:
+                continue
+            if int(offset, 16) == 0:
+                low = int(span.partition("-")[0], 16)
+            if "x" in modes and low is not None:
+                return low
+        assert time.monotonic() < until, f"process {pid} does not run {path}"
+        time.sleep(0.01)
 
 
 def run(*command: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stapy.debuginfo.user import processes
-from tests.debuginfo.user.sources import compiled, run
+from tests.debuginfo.user.sources import compiled, has_mapped, run
 
 WAITS = """
 #include <unistd.h>
@@ -29,11 +29,8 @@ def test_a_program_whose_file_is_gone(tmp_path: Path, kind: str) -> None:
     )
     with subprocess.Popen([program]) as process:
         try:
-            while Path(f"/proc/{process.pid}/comm").read_text() != "program\n":
-                time.sleep(0.01)
+            low = has_mapped(process.pid, program)
             program.unlink()
-            maps = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
-            low = int(next(row for row in maps if "program" in row).partition("-")[0], 16)
             address = start if kind == "-no-pie" else start + low
             path = processes.of_process(process.pid)
             assert path is not None

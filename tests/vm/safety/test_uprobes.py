@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from stapy.vm.machine import Machine
-from tests.debuginfo.user.sources import compiled
+from tests.debuginfo.user.sources import compiled, has_mapped
 from tests.vm.safety.support import LONG, figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -219,6 +220,7 @@ def test_children_of_one_process(guest: Machine, release: str, tmp_path: Path) -
     """
     here = subprocess.Popen(["/usr/bin/python3", "-c", "input()"], stdin=subprocess.PIPE)
     try:
+        has_mapped(here.pid, os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6"))
         script = f"""
         global closes, others
         probe process({here.pid}).library("libc.so.6").function("close") {{
