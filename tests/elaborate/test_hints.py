@@ -38,6 +38,8 @@ class Copies(s.FakeDebuginfo):
         ('begin { printl("x") }', "E0201", 'printl("x")', "'println'"),
         ('kernel.function("vfs_read(int)") { println(1) }', "E0231", "", ""),
         ('kernel.* { println(1) }', "E0230", "*", ""),
+        ('kernel.function("vfs_read").maxactive(9).return { }', "E0230", "maxactive(9)",
+         ".return.maxactive(…)"),
         ('kernel.function("mutex_lock") { println(1) }', "E0231", "", "-g lifts"),
         ('kernel.function("vfs_read").return { println($return . "") }', "E0301", "$return", ""),
     ],
@@ -50,6 +52,25 @@ def test_advice(text: str, code: str, at: str, advice: str) -> None:
     assert advice in item.hint
     if "install" not in advice:
         assert "install" not in item.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("probe nfs.proc.read { println(1) }", ["W0616"]),
+        ("probe nfs.proc.r* { println(1) }", []),
+        ("probe nfs.proc.* { println(1) }", []),
+        ("probe never { println(1) }", []),
+        ("probe own = never { } probe own { println(1) }", []),
+        ("probe own = nfs.proc.read { } probe own { println(1) }", []),
+    ],
+)
+def test_points_that_are_never_hit(text: str, expected: list[str]) -> None:
+    """Told where the library has one by the name that was written; a script's own was meant."""
+    library = {
+        "nfs.stp": "probe nfs.proc.read = never { size = 1 } probe nfs.proc.open = begin { }"
+    }
+    assert s.run(text, library=library).codes == expected
 
 
 def test_other_parameters_are_told() -> None:

@@ -102,6 +102,9 @@ It is read but never written, so it is always 0 or "". A misspelt name?""",
     "W0608": """A function that no call reaches
 Of several functions with one name and one number of arguments the first is called, or the one with
 the lowest priority; the others have their turn when it says `next`. The first one never does.""",
+    "W0616": """A probe point that is never hit
+The tapset has the name so that old scripts run, but kernels of today do not go there: the point
+stands for `never`. --doc tells which name has taken its place.""",
     "W0609": """More watched places than debug registers
 The hardware watches four places, whatever asks for them: what comes too late is not armed.""",
     "W0611": """A function that nobody calls was dropped

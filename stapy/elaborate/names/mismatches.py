@@ -25,6 +25,8 @@ NOT_YET_OF_PROCESSES = {"insn"}
 
 
 _FEW = 16  # names that a message can hold
+# Modifiers, and the name that they stand behind.
+_BEHIND = {"maxactive": "return"}
 
 
 def explain(error: PointError, mismatch: Mismatch, above: str, lists: Lists) -> None:
@@ -75,6 +77,10 @@ def explain(error: PointError, mismatch: Mismatch, above: str, lists: Lists) -> 
         return
     error.notes = _known_names(component.name, names, mismatch.parent, under, lists)
 
+    behind = _BEHIND.get(component.name)
+    if behind in names:
+        error.hint = f"{component.name} stands behind {behind}: .{behind}.{component.name}(…)"
+        return
     near = nearest(component.name, names, 3)
     if not above and component.name in FAMILIES:
         near = [FAMILIES[component.name]]

@@ -230,8 +230,12 @@ class Points:
         if hit.node.interpreted and not hit.suffix:
             result += self._interpreted(hit, point, way, middle)
         failure: PointError | None = None
+        is_wild_card = any(is_wild(component.name) for component in point.components)
+        is_named = way.is_user and not way.chain and not is_wild_card
         for load in hit.node.aliases:
             for alias in load():
+                if is_named:
+                    self._tell_never(alias, name, point.span)
                 try:
                     result += self._alias(alias, hit, way, middle, name)
                 except PointError as error:
@@ -309,6 +313,17 @@ class Points:
         return self._list(decl.points, file, inner, middle, False, hit.suffix)
 
     # --- messages -------------------------------------------------------
+
+    def _tell_never(self, alias: AliasSource, name: str, span: Span) -> None:
+        """Warn of a point of the library that later kernels do not reach: it waits in silence."""
+        points = [dotted(point.components) for point in alias.decl.points]
+        if points == ["never"] and alias.file.script.is_library and not self.only_names:
+            self.services.diagnostics.warning(
+                "W0616",
+                f"{name} is never hit: it stands for the probe point never",
+                span,
+                hint=f"stapy --doc {name} says why",
+            )
 
     @staticmethod
     def _mismatch(point: n.ProbePoint, mismatch: Mismatch, lists: Lists) -> PointError:
