@@ -354,9 +354,35 @@ def test_a_command_without_a_program(line: str, reason: str) -> None:
     assert reason in items[0].notes[0]
 
 
-def test_a_function_that_is_chosen_warns(folder: Path) -> None:
-    assert probe(f'process("{folder}/program").function("chosen")').codes == ["W0690"]
-    assert probe(f'process("{folder}/program").function("chos*")').codes == []
+def test_a_function_that_is_chosen_means_what_runs(folder: Path) -> None:
+    """A pattern matches names, and so the code that chooses."""
+    path = folder / "program"
+    for tail in ("", ".return", ".call"):
+        point = f'process("{path}").function("chosen"){tail}'
+        result = probe(point)
+        assert result.codes == ["W0690"]
+        (warning,) = result.diagnostics.items
+        assert warning.where.startswith("probed: 1 that may be chosen")
+        assert warning.notes[1:] == ["probed: fast"]
+        (row,) = rows(f"probe {point} {{ println(1) }}", "uprobe")
+        assert row["offset"] == symbol(path, "fast")
+    point = f'process("{path}").function("chos*")'
+    assert probe(point).codes == []
+    (row,) = rows(f"probe {point} {{ println(1) }}", "uprobe")
+    assert row["offset"] == symbol(path, "choose")
+
+
+@pytest.mark.parametrize("name", ["memset", "gettimeofday"])
+def test_what_is_not_probed_of_those_that_may_be_chosen_is_said(name: str) -> None:
+    result = probe(f'process("libc.so.6").function("{name}")')
+    labels = [item.where for item in result.diagnostics.items]
+    if name == "memset":
+        assert result.codes == ["W0691", "W0690"]
+        assert labels[0].endswith(" left out")
+        assert " of " in labels[1]
+    else:
+        assert result.codes == ["W0690"]
+        assert labels == ["this is hit when it is chosen, not when it is called"]
 
 
 @pytest.mark.parametrize(

@@ -175,8 +175,9 @@ can change it can do what you can.  A tree that is named by -r is taken without 
     "W0690": """A function that is chosen when a program is loaded
 The C library has several versions of functions such as memcpy() and strlen(), and takes the one
 that suits the processor. The symbol of that name is the code that chooses: it runs once for each
-program that uses the function, and so does the probe. The versions have names of their own, such
-as `__memmove_avx_unaligned_erms`, which the file of debug information knows.""",
+program that uses the function. What it may choose is probed in its place, as far as the kernel puts
+breakpoints there, and is hit by calls of other names that it has: memmove() is memcpy(). Where the
+code cannot be followed, it is probed itself, and is hit when it chooses.""",
     "W0691": """The kernel puts no breakpoint on an instruction
 It must be able to execute the instruction elsewhere, and refuses some: those with "lock", "notrack"
 and other prefixes of segments, some vector instructions, traps and ports. Others, of vectors, it

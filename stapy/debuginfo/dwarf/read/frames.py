@@ -103,6 +103,15 @@ class Frames:
         return None if program.rule is None else UnwindRow(program.rule, program.saved)
 
 
+def unwound(elf: ElfFile) -> set[int]:
+    """List the addresses where ``.eh_frame`` describes that a function begins."""
+    section = elf.section(".eh_frame")
+    if section is None or section.type == SHT_NOBITS:
+        return set()
+    table = _Unwinding(bytes(elf.content(section)), section.address)
+    return {row.start for row in table.functions()}
+
+
 class _DebugFrames:
     """The bytes of ``.debug_frame``."""
 

@@ -15,7 +15,7 @@ from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
 from stapy.probes import armable, programs
 from stapy.probes.code import points
-from stapy.probes.families.uprobe import stubs
+from stapy.probes.families.uprobe import chosen, stubs
 from stapy.probes.families.uprobe.ground import ProgramGround
 from stapy.probes.families.uprobe.site import UprobeSite, site_at, text_of_point
 from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
@@ -194,11 +194,17 @@ def _by_symbols(
     is_pattern = number_of(target) is None and any(char in text_of(target) for char in WILDCARDS)
     if "return" in found:
         functions = armable.returnable(functions, table, head.file, found["return"])
-    places = [(function.name, function.address) for function in functions]
-    taken = armable.accepted(places, head.file, target, services, is_pattern=is_pattern)
+    choosers = [] if is_pattern else [row for row in functions if row.is_indirect]
+    if choosers:
+        functions = chosen.opened(functions, table, head.file)
+        if "return" in found:
+            functions = armable.returnable(functions, table, head.file, found["return"])
+    places = [(chosen.title(function, choosers), function.address) for function in functions]
+    many = is_pattern or bool(choosers)
+    taken = armable.accepted(places, head.file, target, services, is_pattern=many)
     functions = [function for function in functions if function.address in taken]
-    if not is_pattern:
-        _warn_of_choosers(target, functions, services)
+    if choosers:
+        chosen.warn(choosers, len(places), functions, target, services)
     return [_match(point, target, function, head) for function in functions]
 
 
@@ -346,22 +352,6 @@ def _described(pattern: str, head: Head, services: Services) -> list[str]:
         found += [row.qualified for row in dwarf.index.functions(name)]
     inside = [name for name in found if outside and "::" in name]
     return list(dict.fromkeys(inside or found))[:3]
-
-
-def _warn_of_choosers(
-    target: PointComponent, functions: list[UserFunction], services: Services
-) -> None:
-    """Warn of a function that is chosen at load time: its name is who chooses."""
-    for function in functions:
-        if function.is_indirect:
-            services.diagnostics.warning(
-                "W0690",
-                f"'{function.name}' is chosen when a program is loaded",
-                target.span,
-                where="this is hit when it is chosen, not when it is called",
-                notes=["the processor decides which of several functions is used (STT_GNU_IFUNC)"],
-            )
-            return
 
 
 FAMILY = UprobeFamily()
