@@ -20,6 +20,7 @@ from stapy.diagnostics.suggest import did_you_mean
 from stapy.paths import data_dir
 from stapy.record import Record, new
 from stapy.temporary import TemporaryFolder
+from stapy.tools import entry
 
 MOST_ARGUMENTS = 12
 USAGE = """\
@@ -33,13 +34,17 @@ Usage: stapy dtrace -h|-G [options] -s FILE.d
   -I DIR, -D NAME[=VALUE], -U NAME
                    for the preprocessor and the compiler
   -k               keep intermediate files
+  -q, -Z, -x NAME[=VALUE]
+                   of other systems: without effect, as are objects (FILE.o) behind -G
   --include        print the folder that has sys/sdt.h
+  --install DIR    make the command DIR/dtrace, for programs that ask for one
   --help           print this
 
 The environment's CC, CPP and CFLAGS are used.
 """
-_TAKES = frozenset("soIDU")
-_LONG = ("--help", "--include")
+_TAKES = frozenset("soIDUx")
+_LONG = ("--help", "--include", "--install")
+_OBJECTS = (".o", ".lo", ".os", ".obj", ".a")
 _COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', re.S)
 _TOKEN = re.compile(r'[A-Za-z_$][\w$`-]*|"(?:\\.|[^"\\\n])*"|\.\.\.|\d\w*|\S')
 _WORD = re.compile(r"[A-Za-z_]\w*$")
@@ -72,6 +77,7 @@ class _Command(Record):
     preprocess: bool = False
     keep: bool = False
     flags: list[str] = new(list)
+    objects: list[str] = new(list)
 
 
 def main(words: list[str]) -> int:
@@ -83,8 +89,11 @@ def main(words: list[str]) -> int:
         print(data_dir("include"))
         return 0
     try:
-        _obey(_parsed(words))
-    except DtraceError as error:
+        if words[0] == "--install":
+            entry.main(words[1:])
+        else:
+            _obey(_parsed(words))
+    except (DtraceError, entry.EntryError) as error:
         print(f"stapy dtrace: {harmless(str(error))}", file=sys.stderr)
         return 1
     except OSError as error:
@@ -101,6 +110,9 @@ def _parsed(words: list[str]) -> _Command:
         word = queue.pop(0)
         if word in ("-64", "-32"):  # which the compiler is told by its own flags
             command.flags.append("-m" + word[1:])
+            continue
+        if word.endswith(_OBJECTS) and not word.startswith("-"):
+            command.objects.append(word)
             continue
         if not word.startswith("-") or len(word) < 2 or word.startswith("--"):
             near = did_you_mean(word, _LONG, 1)
@@ -119,6 +131,8 @@ def _parsed(words: list[str]) -> _Command:
         raise DtraceError("-s FILE says which providers are meant")
     if not command.makes:
         raise DtraceError("-h or -G says what is to be made")
+    if command.objects and command.makes != "G":
+        raise DtraceError(f"'{command.objects[0]}': objects belong to -G")
     return command
 
 
@@ -127,7 +141,7 @@ def _take(command: _Command, letter: str, value: str) -> None:
         command.source = value
     elif letter == "o":
         command.output = value
-    else:
+    elif letter != "x":
         command.flags.append(f"-{letter}{value}")
 
 
@@ -140,7 +154,7 @@ def _flag(command: _Command, flag: str) -> None:
         command.preprocess = True
     elif flag == "k":
         command.keep = True
-    else:
+    elif flag not in "qZ":
         raise DtraceError(f"unknown option '-{flag}' (--help lists the options)")
 
 
@@ -151,6 +165,9 @@ def _obey(command: _Command) -> None:
     else:
         text = source.read_text("utf-8", "surrogateescape")
     found = providers(text, command.source)
+    if not found:  # configure scripts try a file without any
+        text = f"stapy dtrace: {command.source}: there is no provider in it"
+        print(harmless(text), file=sys.stderr)
     suffix = ".h" if command.makes == "h" else ".o"
     output = Path(command.output or source.with_suffix(suffix).name)
     if command.makes == "h":
@@ -242,7 +259,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def providers(text: str, name: str = "<text>") -> list[Provider]:
-    """Parse the providers of a file, leaving out types, stability and pragmas."""
+    """Parse the providers of a file, leaving out types, stability, pragmas and clauses."""
     tokens = _Tokens(text, name)
     found: list[Provider] = []
     while word := tokens.next():
@@ -250,17 +267,17 @@ def providers(text: str, name: str = "<text>") -> list[Provider]:
             found.append(_provider(tokens))
         elif word != ";":
             _skip(tokens, word)
-    if not found:
-        raise DtraceError(f"{name}: there is no provider in it")
     return found
 
 
 def _skip(tokens: _Tokens, word: str) -> None:
-    """Leave a declaration out, up to its semicolon."""
+    """Leave a declaration out, up to its semicolon, or a clause of a script, up to its brace."""
     depth = 0
+    is_clause = word in ("BEGIN", "END", "ERROR")
     while word:
         depth += (word in "{(") - (word in "})")
-        if word == ";" and depth <= 0:
+        is_clause = is_clause or (word == ":" and depth == 0)
+        if depth <= 0 and (word == ";" or (word == "}" and is_clause)):
             return
         word = tokens.next()
     raise tokens.wrong("a declaration has no end")

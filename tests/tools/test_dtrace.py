@@ -224,8 +224,6 @@ def test_the_preprocessor_is_asked_on_demand(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "there is no provider"),
-        ("int x;", "there is no provider"),
         ("provider {};", "x.d:1: '{' is no name of a provider"),
         ("provider p {\n prob x(); };", "x.d:2: 'prob' where 'probe' is expected"),
         ("provider p { probe x(int }; ", "the arguments of 'x' have no end"),
@@ -254,6 +252,10 @@ def test_what_is_wrong_is_said_with_its_line(
         (["-s"], "-s needs a value"),
         (["-z", "-s", "x.d"], "unknown option '-z'"),
         (["x.d"], "unknown word 'x.d'"),
+        (["-h", "-s", "x.d", "x.o"], "'x.o': objects belong to -G"),
+        (["-x"], "-x needs a value"),
+        (["--install"], "--install takes a folder"),
+        (["--install", "/nowhere"], "'/nowhere' is no folder"),
         (["-h", "-s", "/nowhere/x.d"], "No such file"),
     ],
 )
@@ -276,6 +278,22 @@ def test_the_compilers_complaint_is_passed_on(
     monkeypatch.setenv("CFLAGS", "-fno-such-flag-at-all")
     assert dtrace.main(["-G", "-s", "x.d"]) == 1
     assert "cannot be compiled" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["", "int x;", "BEGIN{}", "syscall:::entry /pid == 1/ { trace(1); }\nEND { exit(0); }"]
+)
+def test_a_file_without_providers_makes_an_empty_object(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Configure scripts ask so whether there is -G."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.d").write_text(text)
+    for word, made in (("-G", "x.o"), ("-h", "x.h")):
+        assert dtrace.main(["-q", "-x", "nolibs", word, "-s", "x.d"]) == 0
+        assert "x.d: there is no provider" in capsys.readouterr().err
+        assert Path(made).exists()
+    assert [row.name for row in dtrace.providers(text + "provider p { probe x(); };")] == ["p"]
 
 
 def test_the_folder_of_the_header_is_told(capsys: pytest.CaptureFixture[str]) -> None:
