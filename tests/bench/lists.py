@@ -7,9 +7,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from stapy.debuginfo.dwarf.files.paths import by_build_id
+from stapy.debuginfo.user.file import UserFile
 from tests.bench import STAPY, Refused, Row, Rows, Run, median, run
 from tests.bench.kernels import kernels, line
-from tests.debugpackage import at_hand
+from tests.debugpackage import CACHE, at_hand
 
 _NAME = "SYSTEMTAP_DEBUGINFO_PATH"
 
@@ -29,10 +31,29 @@ _BY_DWARF = (
     ("-L", 'kernel.function("tcp_*")', ""),
     ("-L", 'kernel.statement("*@fs/open.c:*")', ""),
 )
+# Of programs; those of the second table need the debug package of the C library.
+_PROGRAMS = (
+    ("-l", 'process("libc.so.6").function("*")', "0.15"),
+    ("-l", 'process("libc.so.6").function("str*")', "0.15"),
+    ("-l", 'process("bash").plt("*")', "0.12"),
+    ("-l", 'process("libstdc++.so.6").mark("*")', "0.12"),
+    ("-L", 'process("libstdc++.so.6").mark("*")', "0.12"),
+)
+_PROGRAMS_BY_DWARF = (
+    ("-l", 'process("libc.so.6").function("*")', "0.3"),
+    ("-l", 'process("libc.so.6").function("str*")', "0.3"),
+    ("-l", 'process("libc.so.6").function("*").inline', ""),
+    ("-L", 'process("libc.so.6").function("fopen*")', ""),
+)
+_JVM = (("-l", 'process("{}").function("*")', "0.5"), ("-l", 'process("{}").mark("*")', "0.12"))
+_DEBUG = Path("/usr/lib/debug")
 
 
 def rows() -> Rows:
-    """Yield figures for each kernel; with its debug package where that is extracted."""
+    """Yield figures for each kernel; with its debug package where that is extracted.
+
+    Then for programs, with one kernel: they are the same for each.
+    """
     with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
         for kernel in kernels():
             name, cache = line(kernel), Path(scratch) / kernel.release
@@ -41,6 +62,18 @@ def rows() -> Rows:
             if package is not None:
                 what = f"{name}, with its package"
                 yield from _lists(what, kernel.release, cache, _PLAIN + _BY_DWARF, package)
+        for kernel in list(kernels())[:1]:
+            yield from _programs(kernel.release, Path(scratch) / "programs")
+
+
+def _programs(release: str, cache: Path) -> Rows:
+    """Yield figures for libraries and programs that are here."""
+    yield from _lists("no package", release, cache, _PROGRAMS, None)
+    if _has_debug_file("libc.so.6"):
+        yield from _lists("with libc6-dbg", release, cache, _PROGRAMS_BY_DWARF, _DEBUG)
+    for path in sorted(CACHE.glob("programs/*/usr/lib/jvm/*/lib/server/libjvm.so"))[:1]:
+        lists = tuple((option, point.format(path), budget) for option, point, budget in _JVM)
+        yield from _lists("libjvm, no package", release, cache, lists, None)
 
 
 def _lists(
@@ -61,11 +94,20 @@ def _lists(
                 yield Row(f"{name}, {option} '{point}' failed: {error}", 0.0, "")
                 continue
             lines = one.output.count("\n")
-            yield Row(f"{name}, {option} '{point}', {lines:,} lines", one.cpu, "s", budget)
+            shown = point.replace(str(CACHE), "…")
+            yield Row(f"{name}, {option} '{shown}', {lines:,} lines", one.cpu, "s", budget)
     finally:
         os.environ.pop(_NAME)
         if before is not None:
             os.environ[_NAME] = before
+
+
+def _has_debug_file(library: str) -> bool:
+    """Tell whether the debug package of a library is installed."""
+    path = Path(f"/usr/lib/{os.uname().machine}-linux-gnu/{library}")
+    if not path.exists():
+        return False
+    return any(found.exists() for found in by_build_id(_DEBUG, UserFile.open(path).build_id))
 
 
 def _made(release: str, cache: Path, option: str, point: str) -> Run:

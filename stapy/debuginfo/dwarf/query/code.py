@@ -45,6 +45,7 @@ class DwarfCode:
         self._readers: dict[int, LineReader] = {}
         self._programs: dict[int, tuple[LineProgram, list[Line]]] = {}
         self._first_lines: dict[str, list[int]] = {}
+        self._folders: dict[int, str] = {}  # by the numbers of units
 
     @property
     def build_id(self) -> str:
@@ -85,8 +86,12 @@ class DwarfCode:
 
     def folder_of(self, entry: int) -> str:
         """Look up the folder that the unit of an entry was compiled in."""
-        root = self.info.unit(self.info.number_of(entry)).root
-        return str(root.values.get(k.AT_COMP_DIR, ""))
+        number = self.info.number_of(entry)
+        known = self._folders.get(number)
+        if known is None:
+            root = self.info.unit(number).root
+            known = self._folders[number] = str(root.values.get(k.AT_COMP_DIR, ""))
+        return known
 
     def place(self, row: FunctionRow, site: Site, address: int, line: int) -> CodePlace | None:
         """Describe an address in one site of a function; None when no symbol is below it."""
