@@ -54,7 +54,7 @@ def choices(file: UserFile, table: FunctionTable, chooser: UserFunction) -> list
             described = _described(file)
         return address in described
 
-    found = _Walk(file, chooser, is_function).run()
+    found = _ChooserWalk(file, chooser, is_function).run()
     return [_function(file, table, chooser, address) for address in sorted(found or ())]
 
 
@@ -72,7 +72,7 @@ def _function(
     return UserFunction(chooser.name, address, file.code_offset(address) or 0, 0, 0)
 
 
-class _Walk:
+class _ChooserWalk:
     """Follows the code of one chooser."""
 
     def __init__(
