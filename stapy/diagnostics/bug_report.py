@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 import sys
 import traceback
 from pathlib import Path
@@ -16,13 +17,12 @@ from stapy.options import Options
 def our_mistake(error: Exception, options: Options) -> None:
     """Write the traceback and the command to a file and say where it is.
 
-    A limit that the user has set is the user's: it is named.
+    A limit of resources that is too narrow is the user's, whoever has set it: it is named.
     """
-    for name, is_reached in (("as", _is_out_of_memory), ("fsize", _is_too_large)):
-        if name in options.rlimits and is_reached(error):
-            limit = options.rlimits[name]
-            tell(f"the limit of --rlimit-{name} is too small: {limit} bytes", options)
-            return
+    reason = _reached(error, options)
+    if reason:
+        tell(reason, options)
+        return
     from stapy.temporary import scratch_root
     from stapy.trust import write_new
 
@@ -43,6 +43,19 @@ def our_mistake(error: Exception, options: Options) -> None:
         kept = ""
     what = str(error) or type(error).__name__
     tell(f"this is a mistake in stapy, not in your script: {what}{kept}", options)
+
+
+def _reached(error: Exception, options: Options) -> str:
+    """Name the limit of resources that an error comes from, "" for an error that is ours."""
+    for name, ulimit, is_reached in (("as", "v", _is_out_of_memory), ("fsize", "f", _is_too_large)):
+        if not is_reached(error):
+            continue
+        if name in options.rlimits:
+            return f"the limit of --rlimit-{name} is too small: {options.rlimits[name]} bytes"
+        limit, _ = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
+        if limit != resource.RLIM_INFINITY:
+            return f"the limit of ulimit -{ulimit} is too small: {limit} bytes"
+    return "out of memory" if isinstance(error, MemoryError) else ""
 
 
 def _is_out_of_memory(error: Exception) -> bool:

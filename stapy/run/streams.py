@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -9,7 +10,7 @@ from .errors import RunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List
+    from typing import List, TextIO
 
 
 _CLOSED = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)
@@ -33,6 +34,19 @@ def hold() -> None:
         sys.stdout = os.fdopen(1, "w", errors="backslashreplace", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
+    sys.stdout, sys.stderr = _buffered(sys.stdout), _buffered(sys.stderr)
+
+
+def _buffered(stream: "TextIO") -> "TextIO":
+    """Return a stream that writes all of a text or fails.
+
+    Python's own writes what the file takes at once and drops the rest, in silence, where
+    PYTHONUNBUFFERED or -u is given (as in many containers): a full disk would be a success.
+    """
+    if not isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+        return stream
+    words = {"encoding": stream.encoding, "errors": stream.errors}
+    return os.fdopen(stream.fileno(), "w", 1, closefd=False, **words)
 
 
 def show(lines: "List[str]") -> int:

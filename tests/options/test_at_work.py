@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from stapy.vm import kernels
 from tests.probes.test_user_variables import LOCAL, compiled
-from tests.program import run_stapy
+from tests.program import ROOT, run_stapy
 
 # What is started has the limits: an emulator that tells them and goes.
 EMULATOR = """#!/bin/sh
@@ -63,6 +65,21 @@ def test_a_limit_that_is_too_narrow_is_named(option: str, status: int, told: str
     script = f'probe {places} begin {{ println("{count}") }}'
     done = run_stapy("-r", kernels.lines()[0], option, "-p4", "-e", script)
     assert (done.returncode, told in done.stderr) == (status, True), done.stderr
+
+
+@pytest.mark.build
+@pytest.mark.skipif(not kernels.lines(), reason="no kernel with headers is installed")
+@pytest.mark.parametrize(("name", "value", "told"), [("fsize", 1000, "-f"), ("as", 90 << 20, "-v")])
+def test_a_limit_of_the_shell_is_named(name: str, value: int, told: str) -> None:
+    """A limit that the user's shell has set is no more a mistake of ours than that of an option."""
+    script = f'probe syscall.* {{ printf("{os.urandom(6).hex()} %s", argstr) }}'
+    words = ["-m", "tests.limited", name, str(value), "stapy", "-r", kernels.lines()[0]]
+    done = subprocess.run(
+        [sys.executable, *words, "-p4", "--disable-cache", "-e", script],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "mistake in stapy" in done.stderr) == (1, False), done.stderr
+    assert f"ulimit {told}" in done.stderr or "or ulimit's" in done.stderr, done.stderr
 
 
 @pytest.mark.build

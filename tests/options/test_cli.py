@@ -302,6 +302,19 @@ def test_a_full_disk_is_one(words: list[str]) -> None:
     assert done.stderr == "ERROR: cannot write: No space left on device\n"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["stapy", "--help"], ["stapy", "--example"], ["stapy.run", "-h"]])
+def test_a_file_that_takes_a_part_only(
+    words: list[str], unbuffered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written of it is no success; not with streams that Python does not buffer either."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    with (tmp_path / "out").open("w") as out:
+        done = _written(["tests.limited", "fsize", "100", *words], out.fileno(), subprocess.PIPE)
+    assert (tmp_path / "out").stat().st_size == 100
+    assert (done.returncode, done.stderr) == (1, "ERROR: cannot write: File too large\n")
+
+
 @pytest.mark.parametrize("words", [["-p1", "-e", "probe {"], ["-p9"], ["-p1", "/no/such"]])
 def test_messages_that_nobody_can_be_told(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
