@@ -1,4 +1,4 @@
-"""Run a module of Python with a limit of resources: ``python -m tests.limited NAME VALUE MODULE …``.
+"""Run a module of Python with a limit of resources: ``-m tests.limited NAME VALUE MODULE …``.
 
 What was set before an interpreter starts would keep that from starting.
 """

@@ -47,7 +47,7 @@ def our_mistake(error: Exception, options: Options) -> None:
 
 def _reached(error: Exception, options: Options) -> str:
     """Name the limit of resources that an error comes from, "" for an error that is ours."""
-    for name, ulimit, is_reached in (("as", "v", _is_out_of_memory), ("fsize", "f", _is_too_large)):
+    for name, ulimit, is_reached in _LIMITS:
         if not is_reached(error):
             continue
         if name in options.rlimits:
@@ -71,6 +71,16 @@ def _is_out_of_memory(error: Exception) -> bool:
 def _is_too_large(error: Exception) -> bool:
     return isinstance(error, OSError) and error.errno == errno.EFBIG
 
+
+def _is_without_thread(error: Exception) -> bool:
+    return isinstance(error, RuntimeError) and "start new thread" in str(error)
+
+
+_LIMITS = (
+    ("as", "v", lambda error: _is_out_of_memory(error) or _is_without_thread(error)),
+    ("fsize", "f", _is_too_large),
+    ("nproc", "u", _is_without_thread),
+)
 
 # Packages that stapy needs, by what Python calls them, and Debian's names.
 PACKAGES = {

@@ -303,7 +303,9 @@ def test_a_full_disk_is_one(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", [["stapy", "--help"], ["stapy", "--example"], ["stapy.run", "-h"]])
+@pytest.mark.parametrize(
+    "words", [["stapy", "--help"], ["stapy", "--example"], ["stapy.run", "-h"]]
+)
 def test_a_file_that_takes_a_part_only(
     words: list[str], unbuffered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

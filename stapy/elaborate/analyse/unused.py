@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
 from stapy.diagnostics.habits import argument_hint, variable_hint
+from stapy.diagnostics.suggest import SHORTEST, did_you_mean
 from stapy.elaborate.analyse import check, entryvars
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.pending import warn_of
@@ -53,15 +54,17 @@ def infer(dropped: list[Dropped], types: TypeTable, diagnostics: Diagnostics) ->
 
 def never_assigned_locals(typed: Typed, services: Services) -> None:
     """Warn of locals that are read, but never set."""
-    bodies: list[tuple[p.Stmt, set[str], TypedProbe | None]]
-    bodies = [(item.body, {v.name for v in item.locals}, item) for item in typed.probes]
+    bodies: list[tuple[p.Stmt, set[str], set[str], TypedProbe | None]]
+    bodies = [(item.body, {v.name for v in item.locals}, set(), item) for item in typed.probes]
     bodies += [
-        (function.body, {v.name for v in function.locals}, None)
+        (function.body, {v.name for v in function.locals}, {v.name for v in function.params}, None)
         for function in typed.functions
         if function.body is not None
     ]
-    for body, names, probe in bodies:
-        for ref in check.unassigned(body, names):
+    for body, names, given, probe in bodies:
+        unassigned = check.unassigned(body, names)
+        assigned = given | names - {ref.name for ref in unassigned}
+        for ref in unassigned:
             source = services.sources.source(ref.span)
             if source is None or not source.is_library:
                 chain = probe.chain if probe is not None else []
@@ -75,6 +78,7 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
                     or argument_hint(source)
                     or _target_hint(probe, ref.name, services)
                     or variable_hint(ref.name)
+                    or _similar_hint(typed, chain, ref.name, assigned)
                     or f"add 'global {ref.name}' when another probe sets it",
                 )
 
@@ -89,6 +93,16 @@ def _target_hint(probe: TypedProbe | None, name: str, services: Services) -> str
     if any(scope is not None and scope.find(f"${name}") is not None for scope in scopes):
         return f"'${name}' is the variable of what is probed"
     return ""
+
+
+def _similar_hint(typed: Typed, chain: list[str], name: str, assigned: set[str]) -> str:
+    """Suggest what the body, its aliases or another probe set by a name like this, "" for none."""
+    if len(name) < SHORTEST:
+        return ""
+    aliases = entryvars.NamesOfProbe(typed.points, chain, []).set_by_aliases()
+    infos = typed.symbols.infos.values()
+    shared = {info.var.name for info in infos if not info.is_library}
+    return did_you_mean(name, sorted(assigned.union(aliases, shared) - {name}))
 
 
 def never_assigned_globals(
