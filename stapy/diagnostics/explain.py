@@ -25,7 +25,8 @@ def page(code: str) -> str | None:
 
 def unknown(code: str) -> str:
     """Write what to say about a code that has no page."""
-    near = nearest(code.upper(), pages())
+    number = code.strip().zfill(4)
+    near = [name for name in pages() if name[1:] == number] or nearest(code.upper(), pages())
     hint = f"; similar: {', '.join(near)}" if near else ""
     return f"no message has the code '{code}'{hint}"
 

@@ -246,7 +246,7 @@ VARIABLES = {
     "args": "$$vars", "kstack": "sprint_backtrace()", "ustack": "sprint_ubacktrace()",
     "arg0": "$arg1", "stackdepth": "callers(-1)", "username": "uid()", "errno": "$return",
     "rand": "randint(n)", "cgroup": "cgroup_id()", "numaid": "addr_to_node(addr())",
-    "zonename": '""', "curcpu": "cpu()", "usermode": "user_mode()",
+    "zonename": '""', "curcpu": "cpu()", "usermode": "user_mode()", "exit": "exit()",
     "cwd": 'fullpath_struct_path(&@cast(task_current(), "task_struct")->fs->pwd)',
 }  # fmt: skip
 VARIABLES.update({f"arg{number}": f"$arg{number + 1}" for number in range(1, 10)})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stapy.diagnostics.suggest import nearest
 from stapy.manual import families, language, text
 from stapy.manual.library import open_reference
+from stapy.parse.tokens import AT_WORDS, KEYWORDS, PRINTERS
 from stapy.terminal import writing
 
 if TYPE_CHECKING:
@@ -89,11 +90,13 @@ def _listed(reference: Reference, pattern: str, diagnostics: Diagnostics) -> boo
 
 def _unknown(reference: Reference, wanted: str, diagnostics: Diagnostics) -> None:
     titles = [one for page in families.family_pages() for one in page.title.split(", ")]
-    near = nearest(wanted, [*reference.names(), *titles])
+    words = [*KEYWORDS, *PRINTERS, *AT_WORDS]
+    near = nearest(wanted, [*words, *reference.names(), *titles])
     diagnostics.error(
         "semantic error",
         "E0195",
-        f"nothing is called '{wanted}': no function, macro, probe alias or kind of probe point",
+        f"nothing is called '{wanted}': no function, macro, probe alias, "
+        "kind of probe point or word of the language",
         hint=f"did you mean {' or '.join(repr(one) for one in near)}?" if near else "",
         notes=["stapy --doc 'PATTERN' lists names: stapy --doc '*stack*'"],
     )

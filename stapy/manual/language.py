@@ -11,6 +11,7 @@ from stapy.record import Record
 
 _SECTION = re.compile(r"^## (?P<title>.*)\n(?P<text>(?:(?!## ).*\n?)*)", re.MULTILINE)
 _FENCE = re.compile(r"^```\w*.*\n(?P<code>(?:(?!```).*\n)*)```$", re.MULTILINE)
+_ASIDE = re.compile(r"^<!--.*?-->\n", re.MULTILINE)  # for the tests of the page
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -70,6 +71,6 @@ def _sections() -> list[LanguageSection]:
     for folder in (data_dir("docs"), Path(sys.prefix) / "share/doc/stapy"):
         path = folder / "language.md"
         if is_file(path):
-            text = path.read_text(encoding="utf-8")
+            text = _ASIDE.sub("", path.read_text(encoding="utf-8"))
             return [LanguageSection(one["title"], one["text"]) for one in _SECTION.finditer(text)]
     return []

@@ -223,6 +223,8 @@ class Expectation:
             kinds = kinds - {"COLON"}
         names = [self._spell(kind) for kind in kinds - _HIDDEN]
         names = sorted(name for name in names if name)
+        if not names and "SEMI" in kinds:
+            return "';'"
         return _one_of(names) if names else "something else"
 
     @staticmethod
@@ -261,10 +263,12 @@ class Expectation:
             return "did you mean '=='?"
         if token.type == "JUNK" and token.value == "'":
             return "strings stand in double quotes"
+        if token.type == "JUNK" and token.value in _CURLY:
+            return f"strings stand in straight double quotes, not in {token.value}"
         if token.type == "JUNK" and token.value == "@" and "IDENT" in kinds:
             return "variables have no '@', and arrays have names: 'global x', then 'x[key] <<< 1'"
         if token.type in _DECLARATION_WORDS and self.opened:
-            return "a '}' is missing before this declaration"
+            return f"a '{_BRACKETS[self.opened[-1].type]}' is missing before this declaration"
         if token.value in ("long", "string") and self._in_head("FOR"):
             return f"variables have no type declaration: leave out '{token.value}'"
         if token.type == "IDENT":
@@ -274,6 +278,8 @@ class Expectation:
             words = [_WORD[kind] for kind in kinds if kind in _WORD]
             if words and len(words) < 8:
                 return did_you_mean(token.value, words)
+        if token.type == "LBRACE" and before is not None and self._declares(before):
+            return f"a function has a list of parameters, also an empty one: {before.value}()"
         if before is not None and before.type == "IDENT":
             # `foreech (…)`: a call followed by something that can follow no call
             return did_you_mean(before.value, (*_STATEMENTS, *PRINTERS))
@@ -281,6 +287,13 @@ class Expectation:
             called = self._called_before()
             return did_you_mean(called, _STATEMENTS) if called else ""
         return ""
+
+    def _declares(self, name: Token) -> bool:
+        """Tell whether the token before the one that was found is a function's new name."""
+        index = min(self.at, len(self.feed.tokens) - 1)
+        while index > 0 and self.feed.tokens[index] is not name:
+            index -= 1
+        return index > 0 and self.feed.tokens[index - 1].type == "FUNCTION"
 
     def _called_before(self) -> str:
         """Name what is called by the parentheses that end at the token before, "" for nothing."""
@@ -294,6 +307,7 @@ class Expectation:
         return ""
 
 
+_CURLY = frozenset("“”„‟«»‘’‚‛")
 _C_TYPES = frozenset(["int", "long", "unsigned", "char", "short", "string", "size_t", "auto"])
 _DECLARATION_WORDS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
 _HIDDEN = (

@@ -45,8 +45,10 @@ def _buffered(stream: "TextIO") -> "TextIO":
     """
     if not isinstance(getattr(stream, "buffer", None), io.RawIOBase):
         return stream
-    words = {"encoding": stream.encoding, "errors": stream.errors}
-    return os.fdopen(stream.fileno(), "w", 1, closefd=False, **words)
+    raw = io.FileIO(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True
+    )
 
 
 def show(lines: "List[str]") -> int:

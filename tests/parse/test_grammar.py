@@ -89,6 +89,23 @@ def test_a_variable_with_a_type_is_one_mistake(head: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("function f { return 1 }", "expected '('",
+         "a function has a list of parameters, also an empty one: f()"),
+        ("global x[10 probe begin { }", "expected ']'",
+         "a ']' is missing before this declaration"),
+        ("probe begin { for (i = 0; i < 10) print(i) }", "expected ';'", ""),
+        ("probe begin { println(“hi”) }", "expected ')'",
+         "strings stand in straight double quotes, not in “"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_named(text: str, message: str, hint: str) -> None:
+    _, diagnostics = parse(text)
+    assert (diagnostics.errors[0].message, diagnostics.errors[0].hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "probe begin { x = ( { [ }",

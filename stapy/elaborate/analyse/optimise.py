@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.diagnostics.habits import variable_hint
 from stapy.elaborate.lower.fold import constant, fold, literal
 from stapy.elaborate.lower.lowered import Dropped
 from stapy.ir import program as p
@@ -223,7 +224,8 @@ class Optimiser:
         """Drop a value that nobody uses."""
         if has_effect(node.expr, self.impure):
             return node
-        self._warn("W0604", "Eliding side-effect-free expression ", node.expr.span)
+        hint = variable_hint(node.expr.name) if isinstance(node.expr, p.LocalRef) else ""
+        self._warn("W0604", "Eliding side-effect-free expression ", node.expr.span, hint)
         self._drop(node.expr)
         return self._nothing(node)
 

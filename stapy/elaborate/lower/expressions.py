@@ -142,6 +142,8 @@ def lvalue(low: Context, node: n.Expr, what: str, operator: n.Expr) -> p.Expr | 
     if isinstance(node, (n.Target, n.AtVar, n.Cast, n.AutoCast)):
         return targets.write_place(low, node, getattr(operator, "op", ""))
     hint = "only variables, array elements and (with -g) target variables can be changed"
+    if isinstance(operator, n.Assign) and operator.op == "=":
+        hint = "'==' compares; '=' gives a value to a variable or to an element of an array"
     if isinstance(node, n.Ternary):
         hint = "write 'a ? b : (c = d)', or --compatible=3.3 to have it read like that"
     low.error(
