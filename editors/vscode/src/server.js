@@ -1,0 +1,118 @@
+"use strict";
+// How stapy's language server is started, and what is told when it cannot be. It knows nothing of
+// the editor, so that a test starts the server in just this way.
+
+const { spawn } = require("node:child_process");
+const { existsSync } = require("node:fs");
+const { homedir } = require("node:os");
+const { join } = require("node:path");
+
+/**
+ * What the user has set, see package.json.
+ * @typedef {{command: string, kernel: string, arguments: readonly string[]}} Settings
+ */
+
+// What is kept of what a server says on its standard error, in characters.
+const KEPT = 4000;
+
+/**
+ * Write the command line that the settings ask for.
+ * @param {Settings} settings
+ * @returns {{command: string, words: string[]}}
+ */
+function commandLine(settings) {
+  const named = settings.command.trim();
+  const command = named.startsWith("~/") ? join(homedir(), named.slice(2)) : named;
+  const kernel = settings.kernel.trim();
+  return {
+    command,
+    words: ["--language-server", ...(kernel ? ["-r", kernel] : []), ...settings.arguments],
+  };
+}
+
+/** A language server that runs: its process, and why it ended. */
+class Server {
+  /** @param {import("node:child_process").ChildProcessWithoutNullStreams} child */
+  constructor(child) {
+    this.child = child;
+    this.said = "";
+    child.stderr.setEncoding("utf8");
+    child.stderr.on("data", (text) => {
+      this.said = (this.said + text).slice(-KEPT);
+    });
+    /** @type {Promise<string>} Fulfilled when the server has ended, with the reason in words. */
+    this.ended = new Promise((resolve) => {
+      child.once("close", (status, signal) => {
+        resolve(whyEnded(this.said, signal ?? `status ${status}`));
+      });
+    });
+  }
+}
+
+/**
+ * Start the server in a folder, the editor's own when there is none.
+ *
+ * Rejected, with a message for the user, when the command cannot be started.
+ * @param {Settings} settings
+ * @param {string | undefined} folder
+ * @returns {Promise<Server>}
+ */
+function start(settings, folder) {
+  const { command, words } = commandLine(settings);
+  // A folder that is gone would be reported as if the command were missing.
+  const cwd = folder !== undefined && existsSync(folder) ? folder : undefined;
+  return new Promise((resolve, reject) => {
+    if (!command) {
+      reject(new Error("The setting stapy.command is empty: it names the stapy command."));
+      return;
+    }
+    const child = spawn(command, words, { cwd, stdio: ["pipe", "pipe", "pipe"] });
+    // A server that ends at once leaves a pipe that nobody reads: its end tells why.
+    child.stdin.on("error", () => {});
+    const server = new Server(child);
+    child.once("spawn", () => resolve(server));
+    child.once("error", (error) => reject(new Error(whyNotStarted(error, command))));
+  });
+}
+
+/**
+ * Say why a command could not be started, and the way out.
+ * @param {NodeJS.ErrnoException} error
+ * @param {string} command
+ */
+function whyNotStarted(error, command) {
+  const reason =
+    error.code === "ENOENT"
+      ? "there is no such command"
+      : error.code === "EACCES"
+        ? "it may not be run"
+        : error.message;
+  return (
+    `stapy could not be started as '${command}': ${reason}. ` +
+    "Install stapy, or let the setting stapy.command say where it is."
+  );
+}
+
+/**
+ * Say why a server ended, by what it said itself.
+ *
+ * `how` is its status or signal, for a server that said nothing.
+ * @param {string} said
+ * @param {string} how
+ */
+function whyEnded(said, how) {
+  const lines = said.split("\n").filter((line) => line.trim());
+  const at = lines.findIndex((line) => /^(?:\w+ )?error\b/i.test(line));
+  if (at < 0) {
+    const last = lines.at(-1);
+    return `stapy's language server has ended (${how})` + (last ? `: ${last.trim()}` : ".");
+  }
+  // Notes under an error are indented.
+  const notes = lines.slice(at + 1).filter((line) => /^\s+=/.test(line));
+  const words = [lines[at].replace(/^ERROR: /, ""), ...notes].map((line) =>
+    line.replace(/^\s+= (?:note: )?/, ""),
+  );
+  return `stapy's language server has ended: ${words.join("; ")}`;
+}
+
+module.exports = { commandLine, start, whyEnded, whyNotStarted };
