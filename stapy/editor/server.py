@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
 import logging
 import sys
 from typing import TYPE_CHECKING, TypeVar
@@ -24,6 +25,7 @@ from stapy.diagnostics import Stop
 from stapy.diagnostics.render import one_line
 from stapy.editor.bench import Bench
 from stapy.editor.checking import messages_about
+from stapy.editor.listening import Listening
 from stapy.editor.places import DocumentState
 from stapy.editor.pool import BenchPool
 from stapy.editor.rename import NotRenamed
@@ -186,11 +188,14 @@ def _complain(text: str) -> None:
 
 
 class _Lines(logging.Handler):
-    """What pygls logs, a line each; what was answered as an error is told to the editor."""
+    """What pygls and asyncio log, a line each.
+
+    What was answered as an error is told to the editor, and what ends with the server to nobody.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        if not isinstance(error, JsonRpcException):
+        if not isinstance(error, (JsonRpcException, asyncio.CancelledError)):
             about = f": {type(error).__name__}: {error}" if error is not None else ""
             _complain(record.getMessage() + about)
 
@@ -206,7 +211,10 @@ def _collect_less() -> None:
 
 
 def serve(options: Options) -> int:
-    """Serve the editor at standard input and output until it has enough; return the exit status."""
+    """Serve the editor at standard input and output until it has enough; return the exit status.
+
+    After a signal that asked it to end, that is the one that shells give to the signal.
+    """
     from stapy.editor.requests import make
 
     messages = PassMessages(options)
@@ -218,9 +226,12 @@ def serve(options: Options) -> int:
         messages.show()
         return 1
     _collect_less()
-    log = logging.getLogger("pygls")
-    log.propagate = False
-    log.setLevel(logging.WARNING)
-    log.addHandler(_Lines())
-    make(kernel, options).start_io()
-    return 0
+    for name in ("pygls", "asyncio"):
+        log = logging.getLogger(name)
+        log.propagate = False
+        log.setLevel(logging.WARNING)
+        log.addHandler(_Lines())
+    listening = Listening()
+    with listening.until_signalled():
+        make(kernel, options).start_io(io.BufferedReader(listening))
+    return 128 + listening.number if listening.number else 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shlex
+import signal
 import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -249,3 +251,34 @@ def test_without_the_package(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert result.stderr.startswith("ERROR: --language-server needs the Python package pygls")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signals_end_it(number: signal.Signals, tmp_path: Path) -> None:
+    """A server that waits for its editor, in threads, ends at once and says nothing."""
+    words = ["-r", f"{make_tree(tmp_path)}/", "-I", str(make_tapset(tmp_path))]
+    command = stapy_command("--language-server", *words)
+    hello = {"capabilities": {}, "processId": None, "rootUri": None}
+    script = {"uri": "file:///x.stp", "languageId": "systemtap", "version": 1, "text": BAD}
+    with subprocess.Popen(
+        command, cwd=ROOT, bufsize=0,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdin and server.stdout and server.stderr
+
+        def say(method: str, params: object, **more: int) -> None:
+            body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more})
+            assert server.stdin
+            server.stdin.write(f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+
+        say("initialize", hello, id=1)
+        say("initialized", {})
+        say("textDocument/didOpen", {"textDocument": script})
+        told = b""
+        while b"publishDiagnostics" not in told:
+            more = server.stdout.read(65536)
+            assert more, server.stderr.read()
+            told += more
+        server.send_signal(number)
+        assert server.wait(60) == 128 + number
+        assert server.stderr.read() == b""

@@ -57,7 +57,15 @@ async function begin(channel) {
   let server;
   let isReady = false;
   /** @type {LanguageClient} */
-  const client = new LanguageClient(
+  const client = new (class extends LanguageClient {
+    /**
+     * Keep to the output what the library shows of a server that never began: it is told below.
+     * @type {LanguageClient["error"]}
+     */
+    error(message, data, show) {
+      super.error(message, data, isReady && show);
+    }
+  })(
     "stapy",
     "stapy",
     async () => {
@@ -74,8 +82,8 @@ async function begin(channel) {
           // One that never began would only do so again.
           if (!isReady) return { action: CloseAction.DoNotRestart, handled: true };
           const result = await byDefault.closed();
-          const reason = (await server?.ended) ?? "";
-          return result.action === CloseAction.Restart ? result : { ...result, message: reason };
+          if (result.action === CloseAction.Restart) return result;
+          return { ...result, message: await server?.ended };
         },
       },
     },
@@ -87,7 +95,8 @@ async function begin(channel) {
     running = client;
   } catch (error) {
     // What the server says when it ends tells more than that its pipe was closed.
-    tell(server === undefined ? String(error instanceof Error ? error.message : error) : await server.ended);
+    const reason = error instanceof Error ? error.message : String(error);
+    tell(server === undefined ? reason : await server.ended);
   }
 }
 

@@ -41,11 +41,13 @@ class Server {
       this.said = (this.said + text).slice(-KEPT);
     });
     /** @type {Promise<string>} Fulfilled when the server has ended, with the reason in words. */
-    this.ended = new Promise((resolve) => {
-      child.once("close", (status, signal) => {
-        resolve(whyEnded(this.said, signal ?? `status ${status}`));
-      });
-    });
+    this.ended = Promise.all([
+      // Not "close", which waits for a standard output that nobody reads any more.
+      new Promise((resolve) => {
+        child.once("exit", (status, signal) => resolve(signal ?? `status ${status}`));
+      }),
+      new Promise((resolve) => child.stderr.once("close", resolve)),
+    ]).then(([how]) => whyEnded(this.said, how));
   }
 }
 
