@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from stapy.build.commands import make_command
 from stapy.build.tools import HERE, Tools
-from stapy.build.units import units
+from stapy.build.units import joined
 from stapy.translate.manifest import assembly, encode
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _for_make(value: str) -> str:
 
 
 def copy_runtime(runtime: Path, folder: Path, without: set[str]) -> list[str]:
-    """Copy the runtime; list its objects, in the same units as the kit has.
+    """Copy the runtime; list its objects.
 
     ``without`` names C files that are left out.  Each run of the compiler reads the kernel's
     headers, which is half a second of work.
@@ -105,7 +105,7 @@ def copy_runtime(runtime: Path, folder: Path, without: set[str]) -> list[str]:
         if path.suffix == ".c" and name not in without:
             members.append(name)
     objects = []
-    for unit in units(members):
+    for unit in joined(members):
         file = unit.members[0]
         if len(unit.members) > 1:
             file = f"unit_{unit.name}.c"

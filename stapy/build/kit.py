@@ -9,13 +9,14 @@ A folder in the cache with
 - ``common.o``      the object of newer kernels that goes into every module
 
 The runtime's objects are made when they are needed, see `runtime_objects`.  The kit is
-keyed by the kernel's build tree, the runtime's text and our own; the compiler
-is compared when the kit is opened.
+keyed by the kernel's build tree, the runtime's text, our own, and the flags that our
+environment has for a kernel's make; the compiler is compared when the kit is opened.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from shutil import rmtree
@@ -44,6 +45,8 @@ _TREE_FILES = (
     "include/generated/utsrelease.h",
     "include/generated/compile.h",
 )
+# What a kernel's make adds to the commands that the kit learns from it.
+_MAKE_FLAGS = ("KCFLAGS", "KCPPFLAGS", "KAFLAGS")
 
 
 class BuildKernel(Protocol):
@@ -124,7 +127,7 @@ def runtime_files(runtime: Path) -> list[Path]:
     return sorted(path for path in runtime.rglob("*") if path.suffix in (".c", ".h", ".S"))
 
 
-_keys: dict[tuple[str, Path], str] = {}
+_keys: dict[tuple[str, Path, str], str] = {}
 
 
 def kit_key(kernel: BuildKernel, runtime: Path, tools: Tools = HERE) -> str:
@@ -132,14 +135,15 @@ def kit_key(kernel: BuildKernel, runtime: Path, tools: Tools = HERE) -> str:
 
     Asked for several times by each session, made once.
     """
-    name = (f"{kernel.build_dir} {kernel.release} {kernel.image}", runtime)
+    flags = "\0".join(os.environ.get(name, "") for name in _MAKE_FLAGS)
+    name = (f"{kernel.build_dir} {kernel.release} {kernel.image}", runtime, flags)
     if name not in _keys:
-        _keys[name] = _make_key(kernel, runtime)
+        _keys[name] = _make_key(kernel, runtime, flags)
     return key_of(_keys[name], tools.identity) if tools.identity else _keys[name]
 
 
-def _make_key(kernel: BuildKernel, runtime: Path) -> str:
-    parts: list[object] = [__version__, kernel.release, kernel.arch]
+def _make_key(kernel: BuildKernel, runtime: Path, flags: str) -> str:
+    parts: list[object] = [__version__, kernel.release, kernel.arch, flags]
     tree = kernel.build_dir
     files = [tree / name for name in _TREE_FILES] if tree else []
     # The facts come from the image's BTF, when there is an image.

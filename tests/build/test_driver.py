@@ -73,6 +73,16 @@ def test_environment_can_ask_for_kbuild(newest: Builder, monkeypatch: pytest.Mon
     assert newest().made.origin == "kbuild"
 
 
+def test_flags_of_the_environment_have_a_kit_of_their_own(
+    newest: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = small.source(small.SCRIPT + "#if MINE != 7\n#error not mine\n#endif\n")
+    monkeypatch.setenv("KCFLAGS", "-DMINE=7")
+    assert newest(source).made.origin == "kit"
+    monkeypatch.delenv("KCFLAGS")
+    assert newest(source).module is None
+
+
 def test_second_time_comes_from_the_cache(builder: Builder) -> None:
     source = small.source(small.SCRIPT + "/* cached */\n")
     first = builder(source).made

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from stapy.build.units import RuntimeUnit, alone, units
+from stapy.build.units import RuntimeUnit, alone, joined, units
 from stapy.paths import data_dir
 
 # What a line that begins with "static" defines.
@@ -38,11 +39,19 @@ def test_units(members: list[str], expected: list[tuple[str, list[str]]]) -> Non
     assert [(unit.name, unit.members) for unit in units(members)] == expected
 
 
-def test_every_file_of_the_runtime_is_in_one_unit() -> None:
+@pytest.mark.parametrize("way", [units, joined])
+def test_every_file_of_the_runtime_is_in_one_unit(
+    way: Callable[[list[str]], list[RuntimeUnit]],
+) -> None:
     members = runtime_members()
-    found = units(members)
+    found = way(members)
     assert sorted(member for unit in found for member in unit.members) == members
     assert len({unit.name for unit in found}) == len(found)
+
+
+def test_kbuild_starts_the_compiler_less_often() -> None:
+    members = runtime_members()
+    assert len(joined(members)) <= len(units(members)) * 0.6
 
 
 def test_what_only_some_scripts_use_is_not_in_the_core() -> None:
@@ -53,8 +62,11 @@ def test_what_only_some_scripts_use_is_not_in_the_core() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    [unit for unit in units(runtime_members()) if len(unit.members) > 1],
-    ids=lambda u: u.name,
+    [
+        *(unit for unit in units(runtime_members()) if len(unit.members) > 1),
+        *(unit for unit in joined(runtime_members()) if len(unit.members) > 1),
+    ],
+    ids=lambda u: f"{u.name}-{len(u.members)}",
 )
 def test_files_of_a_unit_can_be_compiled_together(unit: RuntimeUnit) -> None:
     # A name used twice would not break anything, but make the kit slower without a word.
