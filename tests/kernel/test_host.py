@@ -55,6 +55,23 @@ def test_nothing_in_the_way(tmp_path: Path) -> None:
     assert make(tmp_path, {}) == []
 
 
+def test_symbols_are_read_only_where_the_configuration_leaves_a_doubt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    real = HostFiles._read
+
+    def note(files: HostFiles, name: str) -> str | None:
+        read.append(name)
+        return real(files, name)
+
+    monkeypatch.setattr(HostFiles, "_read", note)
+    assert make(tmp_path, {}) == []
+    assert read and "proc/kallsyms" not in read
+    assert make(tmp_path, {}, config="CONFIG_MODULES=y\n") == []
+    assert "proc/kallsyms" in read
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
