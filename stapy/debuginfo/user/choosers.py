@@ -23,6 +23,8 @@ _CALL, _GROUP_CALLS = 0xE8, 0xFF
 # Opcodes of one byte, and of 0f, that change no register: comparisons, pushes, branches, nops.
 _COMPARES = frozenset((0x38, 0x39, 0x3A, 0x3B, 0x3C, 0x3D, 0x84, 0x85, 0xA8, 0xA9, 0x90))
 _COMPARES_0F = frozenset((0x1E, 0x1F, 0xA3))
+# Those that change registers which they do not name: rdtscp, cmpxchg, cmpxchg16b.
+_OTHERS_0F = frozenset((0x01, 0xB0, 0xB1, 0xC7))
 # Those whose ModRM has more of the opcode in place of a register.
 _GROUPS = frozenset((0x80, 0x81, 0x83, 0x8F, 0xC0, 0xC1, 0xC6, 0xC7, 0xD0, 0xD1, 0xD2, 0xD3, 0xFE))
 _GROUPS_F = (0xF6, 0xF7)
@@ -140,7 +142,7 @@ class _ChooserWalk:
                 return _with(state, register, _joined(state[register], state[other]))
             if 0x80 <= row.opcode <= 0x8F or row.opcode in _COMPARES_0F:
                 return state
-            if row.modrm < 0 or row.opcode == 0xC7:  # cpuid, cmpxchg8b, …
+            if row.modrm < 0 or row.opcode in _OTHERS_0F:
                 return _UNKNOWN
             return _without(state, register, *([other] if is_register else []))
         return self._after_plain(at, row, state, register, other if is_register else None)
