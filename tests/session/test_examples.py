@@ -67,7 +67,7 @@ def test_lines_of_samples_that_are_cut_say_so() -> None:
 
 
 def test_names_are_unique_and_no_subjects() -> None:
-    assert len(GALLERY) >= 40
+    assert len(GALLERY) >= 80
     assert len(set(NAMES)) == len(NAMES)
     assert not set(NAMES) & {one.subject for one in GALLERY}
 
