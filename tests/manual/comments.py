@@ -12,6 +12,7 @@ from stapy.manual.library import Reference
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.library.syscall_rows import read_rows, told_variables, variable_meanings
 from stapy.parse.library.syscalls import generate
+from tests.manual.units import lacking, lacks_unit
 
 
 def problems(reference: Reference) -> Iterator[str]:
@@ -50,6 +51,7 @@ def _of_entry(entry: DocEntry) -> Iterator[str]:
         if not one.meaning:
             where = "" if entry.kind == FUNCTION else ", the head of its file or variables.txt"
             yield f"'@{one.name}: what it means' is missing in its comment{where}"
+    yield from lacking(entry)
     for name in doc.sections:
         if not doc.sections[name]:
             yield f"'{name}:' says nothing"
@@ -61,6 +63,8 @@ def _of_table(path: Path) -> Iterator[str]:
     told = told_variables(text)
     for name, rows in calls.items():
         for variable, meaning in variable_meanings(rows, kinds, told).items():
+            if meaning and lacks_unit(variable, meaning):
+                yield f"{path.name}: {name}: the unit is missing in '{variable} | {meaning}'"
             if not meaning:
                 yield f"{path.name}: {name}: '%means {variable} | what it is' is missing"
     for name, made in generate(text, PreprocessFacts()).items():

@@ -47,6 +47,17 @@ def of(folder: Path, files: dict[str, str]) -> list[str]:
         ("/** a.b - it */\nprobe a.b = begin { x = 1 }", "a.b: '@x: what it means' is missing"),
         ("/**\n * a.b - it\n * @y: no\n */\nprobe a.b = begin { }", "a.b: '@y' is not a variable"),
         ("/**\n * f - it\n * Since:\n */\nfunction f() { }", "f: 'Since:' says nothing"),
+        ("/** f_ns - it */\nfunction f_ns:long() { return 1 }", "f_ns: the unit is missing in its"),
+        ("/** f_size - 4 bits */\nfunction f_size:long() { return 1 }", "f_size: the unit is"),
+        ("/** f_pages - in seconds */\nfunction f_pages:long() { return 1 }", "f_pages: the unit"),
+        (
+            "/**\n * f - it\n * @len: how long\n */\nfunction f(len:long) { return len }",
+            "f: the unit is missing in '@len: how long'",
+        ),
+        (
+            "/**\n * a.b - it\n * @run_time: one\n */\nprobe a.b = begin { run_time = 1 }",
+            "a.b: the unit is missing in '@run_time: one'",
+        ),
     ],
 )
 def test_what_is_seen(tmp_path: Path, text: str, what: str) -> None:
@@ -82,3 +93,10 @@ def test_the_table(tmp_path: Path) -> None:
     found = of(tmp_path, {"calls.table": TABLE + row})
     assert found == ["calls.table: read: '%means extra_one | what it is' is missing"]
     assert of(tmp_path, {"calls.table": TABLE + "%means extra_one | it\n" + row}) == []
+
+
+def test_units_of_the_table(tmp_path: Path) -> None:
+    row = "read | 0 | | fd:int buf_len:int | | 1\n"
+    found = of(tmp_path, {"calls.table": TABLE + row})
+    assert found == ["calls.table: read: the unit is missing in 'buf_len | a number'"]
+    assert of(tmp_path, {"calls.table": TABLE + "%unit in bytes | fd_len buf_len\n" + row}) == []

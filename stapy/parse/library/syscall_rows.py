@@ -13,6 +13,7 @@ __all__ = [
     "ArgumentType",
     "SyscallRow",
     "TableError",
+    "Told",
     "exact",
     "kind_of",
     "names",
@@ -33,6 +34,13 @@ class ArgumentType(Record):
     form: str
     shown: str
     meanings: list[str] = new(list)  # what each variable is
+
+
+class Told(Record):
+    """What the table says of variables, by their names, beside their types."""
+
+    means: dict[str, str]  # of those that no type tells of
+    units: dict[str, str]  # of numbers: "in bytes"
 
 
 class SyscallRow(Record):
@@ -81,7 +89,7 @@ def read_rows(text: str, arch: str) -> tuple[dict[str, ArgumentType], dict[str, 
     older: list[tuple[str, str, list[tuple[str, str]]]] = []
     others: list[tuple[str, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith(("#", "%exact ", "%means ")):
+        if not line.strip() or line.startswith(("#", "%exact ", "%means ", "%unit ")):
             continue
         try:
             if line.startswith("%type "):
@@ -176,14 +184,24 @@ def kind_of(spec: str, kinds: dict[str, ArgumentType]) -> tuple[ArgumentType, st
     return kind, variable, not found["hidden"]
 
 
-def told_variables(text: str) -> dict[str, str]:
-    """Read what the table says of variables that no type tells of."""
-    lines = (line[7:] for line in text.splitlines() if line.startswith("%means "))
-    return {cells[0]: cells[1] for cells in map(_cells, lines)}
+def told_variables(text: str) -> Told:
+    """Read what the table says of variables that no type tells of, or not enough."""
+    lines = text.splitlines()
+    means = (_cells(line[7:]) for line in lines if line.startswith("%means "))
+    units = (_cells(line[6:]) for line in lines if line.startswith("%unit "))
+    return Told(
+        {cells[0]: cells[1] for cells in means},
+        {name: cells[0] for cells in units for name in cells[1].split()},
+    )
+
+
+def _with_unit(means: str, unit: str) -> str:
+    """Add the unit to what a number is; an address of one has none."""
+    return f"{means}, {unit}" if unit and "number" in means else means
 
 
 def variable_meanings(
-    rows: list[SyscallRow], kinds: dict[str, ArgumentType], told: dict[str, str]
+    rows: list[SyscallRow], kinds: dict[str, ArgumentType], told: Told
 ) -> dict[str, str]:
     """Say what the variables of a call are, those of its result among them."""
     found: dict[str, str] = {"name": "name of the call that was made"}
@@ -192,9 +210,10 @@ def variable_meanings(
             if spec == "-":
                 continue
             kind, variable, _ = kind_of(spec, kinds)
-            for (name, _), means in zip(kind.variables, kind.meanings, strict=True):
-                found.setdefault(name.replace("@", variable), means)
+            for (form, _), means in zip(kind.variables, kind.meanings, strict=True):
+                name = form.replace("@", variable)
+                found.setdefault(name, _with_unit(means, told.units.get(name, "")))
         for name, _ in [*row.extra, *row.after]:
-            found.setdefault(name, told.get(name, ""))
+            found.setdefault(name, told.means.get(name, ""))
     found.pop("argstr", None)
     return found

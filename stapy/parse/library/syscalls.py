@@ -28,6 +28,7 @@ from stapy.parse.library.syscall_rows import (
     ArgumentType,
     SyscallRow,
     TableError,
+    Told,
     exact,
     kind_of,
     names,
@@ -221,7 +222,7 @@ def _aliases(
     rows: list[SyscallRow],
     kinds: dict[str, ArgumentType],
     facts: TargetFacts,
-    told: dict[str, str],
+    told: Told,
 ) -> str:
     """Write all spellings of one call, behind what their variables are."""
     lines = [f" * @{one}: {means}\n" for one, means in variable_meanings(rows, kinds, told).items()]
