@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Histograms: buckets, and drawing them. */
+/* Histograms: buckets, and drawing them; bars of lists. */
 #include "internal.h"
 
 #define HIST_MAX_WIDTH 1000		/* a hit must end some time */
@@ -9,6 +9,8 @@
 #define HIST_SEPARATORS 3		/* " |" in front of a bar, " " behind it */
 #define SHOWN_LEAST 20			/* what bars may be on a terminal: a narrow one folds lines */
 #define SHOWN_MOST 200			/* and on a wide one the eye would lose the row */
+#define BAR_COLUMN 72			/* where bars of lists begin at most: near what they belong to */
+#define BAR_LEAST 10			/* characters that are worth it */
 #define SHOWN_ROW (SHOWN_MOST + 100)	/* bytes of a row then, with numbers, colours and a gap */
 
 static const char bar_color[] = "\033[36m";
@@ -163,20 +165,24 @@ static bool elided(const struct drawing *d, int row)
 }
 
 /*
- * Other programs read what goes to the files of -b, and records. Where the picture or what waits
- * for the reader is large, it is no wider than anywhere else, or there would be output that is
- * lost for its sake.
+ * Other programs read what goes to the files of -b, and records. Where so many bytes and what waits
+ * for the reader are much, a picture is no wider than anywhere else, or there would be output that
+ * is lost for its sake.
  */
-static bool may_be_shown(struct stapy_context *c, const struct stapy_out *o, const struct drawing *d)
+static bool may_be_shown(struct stapy_context *c, const struct stapy_out *o, size_t bytes)
+{
+	return o == &c->out && !stapy_session.limits.bulk && !stapy_session.records &&
+	       stapy_ring_is_roomy(c, bytes);
+}
+
+static size_t shown_bytes(const struct drawing *d)
 {
 	size_t bytes = SHOWN_ROW;
 	int row;
 
-	if (o != &c->out || stapy_session.limits.bulk || stapy_session.records)
-		return false;
 	for (row = d->first; row <= d->last; row++)
 		bytes += elided(d, row) ? 0 : SHOWN_ROW;
-	return stapy_ring_is_roomy(c, bytes);
+	return bytes;
 }
 
 /* On a terminal a row and the title fill a line, unless -D says how long bars are. */
@@ -261,7 +267,7 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 	if (!s || !s->count)
 		return stapy_error(c, place, "empty aggregate");
 	choose_rows(&d);
-	d.shown = may_be_shown(c, o, &d);
+	d.shown = may_be_shown(c, o, shown_bytes(&d));
 	choose_widths(&d);
 	stapy_out_string(o, "value", 0, d.value_width, -1);
 	stapy_out_text(o, " |", 2);
@@ -281,4 +287,40 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 	}
 	stapy_out_text(o, "\n", 1);
 	return true;
+}
+
+/* Columns that a text fills, as far as it is before the end; the end when nobody can tell. */
+static int columns_of(const char *text, const char *end, int most)
+{
+	int n = 0;
+
+	for (; text < end && n < most; text++) {
+		if ((u8)*text < ' ')
+			return most;
+		n += (*text & 0xc0) != 0x80;	/* not what continues a character of UTF-8 */
+	}
+	return n;
+}
+
+void stapy_out_bar(struct stapy_context *c, struct stapy_out *o, struct stapy_bar *b, s64 value)
+{
+	int column = min(stapy_columns * 3 / 5, BAR_COLUMN);
+	int room = min(stapy_columns - column, SHOWN_MOST), filled, shift, length;
+
+	if (!b->most)
+		b->most = value;
+	if (value <= 0 || value > b->most || room < BAR_LEAST || o->lost ||
+	    !may_be_shown(c, o, column + SHOWN_ROW))
+		return;
+	filled = columns_of(b->line, o->at, column);
+	if (filled >= column)
+		return;
+	shift = max(fls64(b->most) - 48, 0);	/* so that the product fits */
+	length = div64_u64((u64)(value >> shift) * room, b->most >> shift);
+	stapy_out_pad(o, ' ', column - filled);
+	if (stapy_colors)
+		stapy_out_text(o, bar_color, strlen(bar_color));
+	stapy_out_pad(o, '@', max(length, 1));
+	if (stapy_colors)
+		stapy_out_text(o, no_color, strlen(no_color));
 }

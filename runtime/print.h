@@ -91,6 +91,15 @@ void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int flags, int wi
 bool stapy_out_memory(struct stapy_context *c, struct stapy_out *o, unsigned long address, bool hex,
 		      unsigned int flags, int width, int length, const char *place);
 
+/* The bars of a list that begins with its greatest number: where the line begins, and that number. */
+struct stapy_bar {
+	const char *line;
+	s64 most;
+};
+
+/* Behind a line that is still open; nothing but on a terminal, and where that has no room for it. */
+void stapy_out_bar(struct stapy_context *c, struct stapy_out *o, struct stapy_bar *b, s64 value);
+
 /* Prints whose fields are told as well (typed.c): fields first, text behind them. Ends as any print does. */
 struct stapy_out *stapy_typed_begin(struct stapy_context *c, u32 number);
 void stapy_typed_long(struct stapy_out *o, s64 value);

@@ -177,10 +177,10 @@ TABLE = [
            run="privilege_set", words=LEVELS, again=REFUSED, alike="privilege"),
     Option("", "unprivileged", "", "the same as --privilege=stapusr",
            unprivileged, run="privilege_set", again=REFUSED, alike="privilege"),
-    Option("", "width", "COLUMNS", "histograms take so many columns, not those of the terminal, "
-           "with bars of 20 to 200; 0: as in a file or pipe", width, run="width", again=LAST),
-    Option("", "color", "[WHEN]", "colours in messages, and of histograms on a terminal: auto, "
-           "always, never", color, run="color",
+    Option("", "width", "COLUMNS", "histograms and lists take so many columns, not those of "
+           "the terminal; 0: as in a file or pipe", width, run="width", again=LAST),
+    Option("", "color", "[WHEN]", "colours in messages, and of histograms and lists on a "
+           "terminal: auto, always, never", color, run="color",
            words=WHEN, again=LAST, alike="color"),
     Option("", "colour", "[WHEN]", "the same", color, run="color", words=WHEN,
            again=LAST, alike="color"),

@@ -22,7 +22,7 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
               of a module made with --format: beside the output, write the lines of
               --format=json to FILE, which stapy plot draws
   --width COLUMNS
-              histograms take so many columns, with bars of 20 to 200; 0: as in a file or
+              histograms and lists take so many columns; 0: as in a file or
               pipe; else as many as the terminal has that the output goes to
   -S MB[,N]   start a new output file every MB megabytes, keep the last N
   -T SECONDS  stop after SECONDS
@@ -42,7 +42,7 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
               input probes
   -A          attach to a module that was left running
   -d          remove a module that was left loaded
-  -C WHEN     colours in messages, and of histograms on a terminal: auto, always, never
+  -C WHEN     colours in messages, and of what is drawn on a terminal: auto, always, never
   --message-format=json
               each message as one object on a line; text, as it is without
   --sudoers   print the rule for sudo by which members of the groups stapusr, stapsys

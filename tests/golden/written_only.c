@@ -146,6 +146,7 @@ static const struct stapy_lock_row locks_end_3[] = {
  */
 static void h_end_3(struct stapy_context *c)
 {
+	struct stapy_bar bar = { NULL };
 	struct stapy_iter iter;
 	struct stapy_out *out;
 	s64 idx0 = 0, val = 0;
@@ -162,10 +163,12 @@ static void h_end_3(struct stapy_context *c)
 		if (!stapy_act(c, 2, NULL))
 			goto out;
 		out = stapy_print_begin(c);
+		bar.line = out->at;
 		stapy_out_text(out, "table[", 6);
 		stapy_out_long(out, idx0, 'd', 0, 0, -1);
 		stapy_out_text(out, "]=", 2);
 		stapy_out_long(out, val, 'd', 0, 0, -1);
+		stapy_out_bar(c, out, &bar, val);
 		stapy_out_text(out, "\n", 1);
 		stapy_print_end(c);
 	}

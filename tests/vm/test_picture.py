@@ -1,4 +1,4 @@
-"""Histograms on terminals, and elsewhere, where texts can be compared."""
+"""Histograms and lists on terminals, and elsewhere, where texts can be compared."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from tests.vm.test_consumer import shell
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 SCRIPT = r"""
-global sizes
+global sizes, list, s
 probe begin {
+    list["cat"] = 300; list["ü"] = 150; list["tab\there"] = 100; list["low"] = 1; list["no"] = -5
+    list["a name that leaves no room for a bar beside it"] = 50
+    for (i = 0; i < 8; i++) { s[1] <<< 1; if (i < 5) s[2] <<< 1 }
     for (i = 0; i < 300; i++) { sizes <<< 8; if (i < 150) sizes <<< 9000 }
     print(@hist_log(sizes))
     println("done")
@@ -32,6 +35,15 @@ probe begin {
 """
 COUNTS = {2: 0, 4: 0, 8: 300, 16: 0, 32: 0, -1: 0, 2048: 0, 4096: 0, 8192: 150, 16384: 0, 32768: 0}
 USUAL = 50
+LIST = [
+    ('list["cat"]=300', 300), ('list["ü"]=150', 150), ('list["tab\there"]=100', 0),
+    ('list["a name that leaves no room for a bar beside it"]=50', 50), ('list["low"]=1', 1),
+    ('list["no"]=-5', 0),
+]  # fmt: skip
+STATS = [
+    ("s[1] @count=8 @min=1 @max=1 @sum=8 @avg=1", 8),
+    ("s[2] @count=5 @min=1 @max=1 @sum=5 @avg=1", 5),
+]
 OF_72 = 72 - len("32768") - len(" | ") - len("count")
 
 # Runs the consumer with a terminal of 72 columns, or a pipe, as its output; prints what came.
@@ -60,24 +72,41 @@ for kind, words, more in json.loads(sys.argv[2]):
     print(json.dumps([process.wait(), came.decode()]), flush=True)
 """
 
-# What the output goes to, words, environment; how long bars are, whether there are colours.
+# What the output goes to, words, environment; columns (0: as ever), whether there are colours.
 CASES: Sequence[tuple[str, list[str], dict[str, str], int, bool]] = (
-    ("terminal", [], {}, OF_72, True),
-    ("terminal", [], {"NO_COLOR": "1"}, OF_72, False),
-    ("terminal", ["-C", "never"], {}, OF_72, False),
-    ("terminal", ["-C", "always"], {"NO_COLOR": "1"}, OF_72, True),
-    ("terminal", ["--width=40"], {}, OF_72 - 32, True),
-    ("terminal", ["--width=0"], {}, USUAL, False),
-    ("terminal", [], {"TERM": "dumb"}, USUAL, False),
-    ("pipe", [], {}, USUAL, False),
-    ("pipe", ["-C", "always"], {}, USUAL, False),
-    ("pipe", [], {"COLUMNS": "72"}, USUAL, False),
-    ("pipe", ["--width=72"], {}, OF_72, False),
+    ("terminal", [], {}, 72, True),
+    ("terminal", [], {"NO_COLOR": "1"}, 72, False),
+    ("terminal", ["-C", "never"], {}, 72, False),
+    ("terminal", ["-C", "always"], {"NO_COLOR": "1"}, 72, True),
+    ("terminal", ["--width=40"], {}, 40, True),
+    ("terminal", ["--width=24"], {}, 24, True),
+    ("terminal", ["--width=200"], {}, 200, True),
+    ("terminal", ["--width=0"], {}, 0, False),
+    ("terminal", [], {"TERM": "dumb"}, 0, False),
+    ("pipe", [], {}, 0, False),
+    ("pipe", ["-C", "always"], {}, 0, False),
+    ("pipe", [], {"COLUMNS": "72"}, 0, False),
+    ("pipe", ["--width=72"], {}, 72, False),
 )
 
 
-def picture(bar: int, *, in_color: bool = False) -> str:
-    """Draw what the script shall print, with the longest bar of ``bar`` characters at most."""
+def lists(columns: int, *, in_color: bool = False) -> str:
+    """Write the lists that the script shall print: bars from three fifths of a line on."""
+    column = min(columns * 3 // 5, 72)
+    room = columns - column
+    text = ""
+    for rows in (LIST, STATS):
+        for line, value in rows:
+            bar = "@" * max(value * room // rows[0][1], 1)
+            drawn = f"\x1b[36m{bar}\x1b[m" if in_color else bar
+            has_bar = value and room >= 10 and len(line) < column
+            text += f"{line:{column}}{drawn}\n" if has_bar else f"{line}\n"
+    return text
+
+
+def picture(columns: int, *, in_color: bool = False) -> str:
+    """Draw what the script shall print, with the longest bar as long as there is room."""
+    bar = max(OF_72 + columns - 72, 20) if columns else USUAL
     scale = -(-300 // bar)
     text = f"value |{'-' * bar} count\n"
     for value, count in COUNTS.items():
@@ -86,7 +115,7 @@ def picture(bar: int, *, in_color: bool = False) -> str:
         if in_color and count:
             drawn, told = f"\x1b[36m{drawn}\x1b[m", f"\x1b[1m{told}\x1b[m"
         text += f"{value:5} |{drawn}{blanks} {told}\n" if value > 0 else "      ~\n"
-    return f"{text}\ndone\n"
+    return f"{text}\ndone\n{lists(columns, in_color=in_color)}"
 
 
 def test_where_a_histogram_is_shown(guest: Machine, release: str, tmp_path: Path) -> None:
@@ -103,9 +132,9 @@ def test_where_a_histogram_is_shown(guest: Machine, release: str, tmp_path: Path
     answers = [json.loads(line) for line in result.stdout.decode().splitlines()]
     assert len(answers) == len(CASES), result.stderr.decode()
     for case, (status, came) in zip(CASES, answers, strict=True):
-        *_, bar, in_color = case
+        *_, columns, in_color = case
         assert status == 0, (case, result.stderr.decode())
-        assert came.replace("\r\n", "\n") == picture(bar, in_color=in_color), case
+        assert came.replace("\r\n", "\n") == picture(columns, in_color=in_color), case
     assert result.left_modules == []
 
 
@@ -125,4 +154,4 @@ def test_the_terminal_before_a_virtual_machine(release: str, tmp_path: Path) -> 
         pass  # which is the end of a terminal
     os.close(terminal)
     assert os.waitpid(pid, 0)[1] == 0, said
-    assert said.decode().replace("\r\n", "\n").endswith(picture(OF_72, in_color=True)), said
+    assert said.decode().replace("\r\n", "\n").endswith(picture(72, in_color=True)), said

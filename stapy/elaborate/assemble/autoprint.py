@@ -7,6 +7,7 @@ from stapy.ir import program as p
 from stapy.ir.walk import walk
 
 HEX = "#"
+BAR = p.FormatPiece("bar")  # how far a value is from the first one, for who looks at a terminal
 OPERATORS = ("count", "min", "max", "sum", "avg")
 
 
@@ -35,13 +36,13 @@ def print_of(
 
 
 def _operators(stat: p.Expr, var: p.Global) -> tuple[list[p.FormatPiece], list[p.Expr]]:
+    """Build what is printed of a statistic, without the end of the line."""
     pieces: list[p.FormatPiece] = []
     args: list[p.Expr] = []
     for op in OPERATORS:
         var.stats.add(op)
         pieces += [_text(f" @{op}="), p.FormatPiece("d")]
         args.append(p.StatRead(NOWHERE, p.LONG, op, stat))
-    pieces.append(_text("\n"))
     return pieces, args
 
 
@@ -52,7 +53,7 @@ def _scalar_stat(var: p.Global) -> p.Stmt:
     count = p.StatRead(NOWHERE, p.LONG, "count", place)
     empty = p.BinaryOp(NOWHERE, p.LONG, "==", count, p.Const(NOWHERE, p.LONG, 0))
     nothing = print_of([_text(f"{var.name} @count=0x0\n")], [])
-    return p.If(NOWHERE, empty, nothing, print_of([_text(var.name), *pieces], args))
+    return p.If(NOWHERE, empty, nothing, print_of([_text(var.name), *pieces, _text("\n")], args))
 
 
 def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
@@ -65,12 +66,18 @@ def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
         pieces += _value(key.type)
     pieces.append(_text("]"))
     if var.type == p.STATS:
-        more, args = _operators(_element(var, refs), var)
-        body = print_of([*pieces, *more], [*refs, *args])
+        stat = _element(var, refs)
+        more, args = _operators(stat, var)
+        count = p.StatRead(NOWHERE, p.LONG, "count", stat)
+        body = print_of([*pieces, *more, BAR, _text("\n")], [*refs, *args, count])
         return _loop(var, keys, None, "count", body), keys
     value = p.Variable("__val", var.type)
-    pieces += [_text("="), *_value(var.type), _text("\n")]
-    body = print_of(pieces, [*refs, *_refs([value])])
+    pieces += [_text("="), *_value(var.type)]
+    shown = _refs([value])
+    if var.type == p.LONG:
+        pieces.append(BAR)
+        shown *= 2
+    body = print_of([*pieces, _text("\n")], [*refs, *shown])
     return _loop(var, keys, value, "", body), [*keys, value]
 
 

@@ -158,10 +158,22 @@ def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
         body.out.line("out = stapy_print_begin(c);")
     else:
         _begin_record(body, expr, items, body.unit.records)
+    bar = _begin_bar(body) if any(item.piece.kind == "bar" for item in items) else ""
     for item in items:
-        _emit(body, item, "out")
+        if item.piece.kind == "bar" and item.value is not None:
+            body.out.line(f"stapy_out_bar(c, out, &{bar}, {item.value.text});")
+        else:
+            _emit(body, item, "out")
     body.out.line("stapy_print_end(c);")
     return Value("0", constant=0)
+
+
+def _begin_bar(body: FunctionWriter) -> str:
+    """Begin a line of a list that may get a bar; return the variable that all its lines share."""
+    bar = body.names.make("bar")
+    body.declarations.append(("struct stapy_bar", f"{bar} = {{ NULL }}"))
+    body.out.line(f"{bar}.line = out->at;")
+    return bar
 
 
 def _begin_record(
