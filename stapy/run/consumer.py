@@ -177,6 +177,8 @@ def _converse(
             session.input.end()
         if session and session.supplier:
             session.supplier.end()
+        if session and session.files:
+            session.files.end()
         hands.end(name, channel, bool(session and session.detached))
         if session and session.detached:
             session.write_out()

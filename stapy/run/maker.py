@@ -1,8 +1,6 @@
 """A process that makes tables of files, which may be anybody's, and can be lost.
 
-A file may be made to cost its reader hours, and a file system of a user's own, or one whose server
-is gone, need not answer at all: whoever waits for it cannot even be killed.  So this process has
-nothing that a session needs, no file of the module above all, and nobody waits for it.
+A file may be made to cost its reader hours, and its file system need not answer: see `apart`.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ import struct
 import time
 
 from . import objects
+from .apart import Apart
 from .lacks import advice, lacks, program, run
 from .signals import signal
 
@@ -51,20 +50,13 @@ _MOST = 64 << 20  # bytes of a table
 _RIGHTS = _socket.CMSG_SPACE(4)
 
 
-class Maker:
+class Maker(Apart):
     """The consumer's end of such a process."""
 
     def __init__(self, wanted: TableDemand, first: "Optional[First]" = None) -> None:
-        self._socket, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                _serve(theirs, wanted, first)
-            finally:
-                os._exit(1)
-        theirs.close()
-        self._socket.setblocking(False)
-        self.fd = self._socket.fileno()
+        super().__init__(
+            lambda theirs: _serve(theirs, wanted, first), _socket.SOCK_STREAM, "stapy-tables"
+        )
         self.at = ""  # the file that it works at
         self.is_busy = first is not None
         self._parts = bytearray()
@@ -149,27 +141,15 @@ class Maker:
         return "it could not be read" if self._waited > WAITING else ""
 
     def end(self) -> None:
-        """Kill it; it is gone when it is, which nobody waits for."""
-        self._socket.close()
+        """Kill it; files that came from it are closed."""
+        super().end()
         for fd in self._fds:
             os.close(fd)
         self._fds = []
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-        except OSError:
-            pass
-
-    def is_gone(self) -> bool:
-        """Tell whether nothing is left of it."""
-        try:
-            return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
-        except OSError:
-            return True
 
 
 def _serve(theirs: _socket.socket, wanted: TableDemand, first: "Optional[First]") -> None:
     """Make tables until nobody wants any more; in the child."""
-    _let_go(theirs.fileno())
     limit = _limits()
 
     def say(kind: bytes, name: str, fd: int = -1, data: bytes = b"") -> None:
@@ -206,30 +186,6 @@ def _serve(theirs: _socket.socket, wanted: TableDemand, first: "Optional[First]"
             say(DONE, "")
     except OSError:
         pass  # nobody listens
-
-
-def _let_go(kept: int) -> None:
-    """Have no file but one, and no part in what the terminal says."""
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR2):
-        signal.signal(number, signal.SIG_IGN)
-    for number in (signal.SIGCHLD, signal.SIGXCPU, signal.SIGALRM):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    null = os.open("/dev/null", os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    for word in os.listdir("/proc/self/fd"):
-        if int(word) > 2 and int(word) != kept:
-            try:
-                os.close(int(word))
-            except OSError:
-                pass
-    try:
-        with open("/proc/self/comm", "w") as file:
-            file.write("stapy-tables")
-    except OSError:
-        pass
 
 
 def _limits() -> "Callable[[], None]":

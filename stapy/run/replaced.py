@@ -2,30 +2,33 @@
 
 A package manager puts a new file at the old one's path: what is started from then on is another
 program, in which nothing is armed, and nothing in its silence says so.  Nor does anything when all
-that runs is another file of that name.
+that runs is another file of that name.  Who looks is another process (`apart`): a path may lead to
+a file system that does not answer, and the session goes on.
 """
 
 from __future__ import annotations
 
+import _socket
 import os
+import select
 import time
 
-from . import inside
-from .printable import one_line
-from .programs import program_build_id
-from .regular import open_regular
+from . import inside, looks
+from .apart import Apart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, List, Optional, Set, Tuple
+    from typing import Callable, Dict, List, Optional, Tuple
 
     from .ground.manifest import Manifest
 
 INTERVAL = 10.0  # seconds between two looks
-PATIENCE = 2.0  # seconds for all processes, of which there may be many thousands
+WAITING = 30.0  # seconds that a file is waited for
+AT_END = 5.0  # seconds that a session which ends waits for all of them
+_STEP = 1.0  # seconds after which a look that is waited for counts as much, however long it was
+_MOST = 1 << 16  # bytes of an answer
 # What stands for a file of one process, by whatever name it has or had.
 _OF_ONE = ("/exe", "/map_files/")
-_DELETED = " (deleted)"  # behind the name, as the kernel tells it
 
 
 class Replacements:
@@ -40,150 +43,160 @@ class Replacements:
         self._held: "Dict[str, Tuple[int, int]]" = {}
         for named, row in sorted((manifest.get("files") or {}).items()):
             path = inside.place(named, manifest, namespaces)
-            found = None if _is_of_one(path) or not row.get("identity") else _look(path, None)
+            is_left_out = _is_of_one(path) or not row.get("identity")
+            found = None if is_left_out else looks.look(path, None)
             if found:
                 self._held[path] = found
         self._next = time.monotonic() + INTERVAL
+        self._looker: "Optional[Apart]" = None
+        self._lost: "List[Apart]" = []
+        self._asked: "List[str]" = []  # what there is no answer for yet, in the order of answers
+        self._waited, self._since = 0.0, 0.0  # for the first of these
+
+    @property
+    def fd(self) -> int:
+        """What to listen to, -1 for nothing."""
+        return self._looker.fd if self._looker else -1
 
     @property
     def patience(self) -> "Optional[int]":
         """Milliseconds until `serve` wants to be called, None for never."""
+        if self._asked:
+            return int(_STEP * 1000)
         if not self._held:
             return None
         return max(0, int((self._next - time.monotonic()) * 1000)) + 1
 
     def serve(self) -> None:
-        """Look, when it is time to."""
-        if self._held and time.monotonic() >= self._next:
-            self.look()
+        """Tell of what was replaced or removed, and look again when it is time to."""
+        self._lost = [one for one in self._lost if not one.is_gone()]
+        self._hear()
+        if self._asked:
+            self._wait()
+        elif self._held and time.monotonic() >= self._next:
+            self._ask()
 
     def look(self) -> None:
-        """Tell of what was replaced or removed since the last look."""
-        self._next = time.monotonic() + INTERVAL
-        for path, held in list(self._held.items()):
-            now = _look(path, held)
-            if now == held:
-                continue
-            if now:
-                self._tell(
-                    f"{inside.told(path)} was replaced while the session ran: what is run from "
-                    f"the new file{_build_id(path)} is not probed"
-                )
-            elif not path.startswith("/proc/"):  # the container has ended
-                self._tell(
-                    f"{inside.told(path)} was removed while the session ran: what is run from a "
-                    "file that has taken its place is not probed"
-                )
-            del self._held[path]
+        """Look a last time, and wait for what that tells."""
+        until = time.monotonic() + AT_END
+        self._hear()
+        # What was asked for a while ago may have been answered before the file was replaced.
+        for _ in range(1 + bool(self._asked)):
+            if not self._asked:
+                self._ask()
+            while self._asked and self._listen(until):
+                self._hear()
+        if self._asked:
+            self._give_up("")
 
     def elsewhere(self) -> "List[str]":
         """Say of files that nobody has in memory which process has another one of that name.
 
         Of none, when there was no time to look at all processes.
         """
-        wanted: "Dict[str, List[str]]" = {}
-        for path in self._held:
-            wanted.setdefault(_key(path), []).append(path)
-        had: "Set[str]" = set()
-        others: "Dict[str, Tuple[str, str]]" = {}
-        is_hidden = False
-        until = time.monotonic() + PATIENCE
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            if time.monotonic() > until:
-                return []
-            try:
-                code = _code_of(pid, [os.fsencode(key) for key in wanted])
-            except PermissionError:
-                is_hidden = True
-                continue
-            for inode, name in code:
-                paths = wanted.get(_key(name.replace(_DELETED, "")), [])
-                ours = {path for path in paths if self._is_at(path, inode, name, pid)}
-                had |= ours
-                for path in () if ours else paths:
-                    others.setdefault(path, (pid, name))
-        # Root lacks at most what a container's host hides.
-        who = "nobody of yours" if is_hidden and os.geteuid() != 0 else "nobody"
-        return [who + _other(path, *one) for path, one in sorted(others.items()) if path not in had]
-
-    def _is_at(self, path: str, inode: int, name: str, pid: str) -> bool:
-        """Tell whether a file that a process has the code of is the one at a path."""
-        return inode == self._held[path][1] or (name == path and _same_mounts(pid))
-
-
-def _key(path: str) -> str:
-    """Cut a path to a name; of a library with the number that means it when it is loaded."""
-    name, is_library, version = os.path.basename(path).partition(".so.")
-    return name + is_library + version.split(".")[0]
-
-
-def _code_of(pid: str, names: "List[bytes]") -> "List[Tuple[int, str]]":
-    """List inode and name of each file that a process has the code of, if one has such a name.
-
-    Raises `PermissionError` for a process that is not ours to look at.
-    """
-    try:
-        with open(f"/proc/{pid}/maps", "rb") as file:
-            text = file.read()
-    except PermissionError:
-        raise
-    except OSError:
-        return []  # it has ended, or is the kernel's
-    if not any(name in text for name in names):
+        looker = self._start() if self._held and not self._asked else None
+        if not looker:
+            return []
+        found: "List[str]" = []
+        until = time.monotonic() + looks.PATIENCE + _STEP
+        try:
+            looker.send(looks.ELSEWHERE)
+            while self._listen(until):
+                answer = looker.receive(_MOST)
+                if answer[:1] != looks.TOLD:
+                    return found if answer == looks.END else []
+                found.append(os.fsdecode(answer[1:]))
+        except OSError:
+            pass  # it is no more
         return []
-    rows = [line.split(None, 5) for line in text.split(b"\n")]
-    return [
-        (int(row[4]), os.fsdecode(row[5]))
-        for row in rows
-        if len(row) == 6 and b"x" in row[1] and row[5].startswith(b"/")
-    ]
 
+    def end(self) -> None:
+        """Leave nobody behind, and wait for nobody."""
+        self._drop()
 
-def _same_mounts(pid: str) -> bool:
-    try:
-        return os.path.samefile(f"/proc/{pid}/ns/mnt", "/proc/self/ns/mnt")
-    except OSError:
-        return False
+    # --- who looks ---------------------------------------------------------
 
+    def _start(self) -> "Optional[Apart]":
+        """Start who looks, unless there is one; None without room for it."""
+        if not self._looker:
+            held = dict(self._held)
+            try:
+                self._looker = Apart(
+                    lambda theirs: looks.serve(theirs, held), _socket.SOCK_SEQPACKET, "stapy-looks"
+                )
+            except OSError:
+                return None
+        return self._looker
 
-def _other(path: str, pid: str, name: str) -> str:
-    text = f" has {inside.told(path)} in memory; process {pid} has "
-    if name.endswith(_DELETED):
-        return text + f"one that was deleted: process({pid}) means what that has"
-    if name == inside.shown(path):
-        return text + f"that of its own mount namespace: --target-namespaces={pid} means that"
-    return text + f"'{one_line(name)}'"
+    def _drop(self) -> None:
+        """Give up who looks: it may wait for a file for as long as the machine runs."""
+        self._asked = []
+        if self._looker:
+            self._looker.end()
+            if not self._looker.is_gone():
+                self._lost.append(self._looker)
+            self._looker = None
+
+    def _ask(self) -> None:
+        self._next = time.monotonic() + INTERVAL
+        looker = self._start() if self._held else None
+        if looker:
+            try:
+                looker.send(looks.LOOK)
+            except OSError:
+                self._drop()
+                return
+            self._asked = list(self._held)
+            self._begin()
+
+    def _begin(self) -> None:
+        self._waited, self._since = 0.0, time.monotonic()
+
+    def _listen(self, until: float) -> bool:
+        """Wait for an answer; False when the time is over."""
+        poll = select.poll()
+        poll.register(self.fd, select.POLLIN)
+        return bool(poll.poll(max(0, int((until - time.monotonic()) * 1000))))
+
+    def _hear(self) -> None:
+        """Take the answers that are there."""
+        while self._looker:
+            try:
+                answer = self._looker.receive(_MOST)
+            except BlockingIOError:
+                return
+            except OSError:
+                answer = b""
+            if not answer or not self._asked:  # somebody has ended it
+                self._drop()
+                return
+            path = self._asked.pop(0)
+            self._begin()
+            if answer[:1] == looks.TOLD:
+                del self._held[path]
+                if len(answer) > 1:
+                    self._tell(os.fsdecode(answer[1:]))
+
+    def _wait(self) -> None:
+        """Give up who looks when a file was waited for too long."""
+        now = time.monotonic()
+        # Who has not been here for long was stopped, and who looks with him.
+        self._waited += min(now - self._since, _STEP)
+        self._since = now
+        if self._waited > WAITING:
+            self._give_up(" any more")
+
+    def _give_up(self, more: str) -> None:
+        """Look no more at a file that is waited for, nor at those that are where it is."""
+        first = self._asked[0]
+        device = self._held[first][0]
+        self._held = {path: one for path, one in self._held.items() if one[0] != device}
+        self._drop()
+        self._tell(
+            f"whether {inside.told(first)} is replaced is not known{more}: its file system does "
+            "not answer"
+        )
 
 
 def _is_of_one(path: str) -> bool:
     return path.startswith("/proc/") and any(part in path for part in _OF_ONE)
-
-
-def _look(path: str, known: "Optional[Tuple[int, int]]") -> "Optional[Tuple[int, int]]":
-    """Tell which file is at a path, None for none, ``known`` when that cannot be told."""
-    try:
-        place = inside.open_path(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError:
-        return known
-    try:
-        found = os.fstat(place)
-    finally:
-        os.close(place)
-    return found.st_dev, found.st_ino
-
-
-def _build_id(path: str) -> str:
-    """Name the build that is at a path, "" for what has no build-id."""
-    try:
-        fd = open_regular(path)
-    except OSError:
-        return ""
-    try:
-        found = program_build_id(fd)
-    except OSError:
-        found = ""
-    finally:
-        os.close(fd)
-    return f" (build-id {found})" if found else ""

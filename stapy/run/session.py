@@ -192,6 +192,8 @@ class ModuleSession:
         self.output.register(poll)
         for fd in self.supplier.fds if self.supplier else ():
             poll.register(fd, select.POLLIN)
+        if self.files and self.files.fd >= 0:
+            poll.register(self.files.fd, select.POLLIN)
         keys = self.input.fd(self.output.is_busy) if self.input else -1
         if keys >= 0:
             poll.register(keys, select.POLLIN)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stapy.run import replaced
+from stapy.run import looks, replaced
 from stapy.run.replaced import Replacements
 from tests.debuginfo.user.sources import compiled, has_mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from stapy.run.ground.manifest import Manifest, ProgramFile
 
@@ -27,9 +29,21 @@ def manifest(*paths: Path | str, identity: str = "build-id:12") -> Manifest:
     return {"files": {str(path): row for path in paths}}
 
 
+_watched: list[Replacements] = []
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left() -> Iterator[None]:
+    """Let those who look end with the test that asked them."""
+    yield
+    while _watched:
+        _watched.pop().end()
+
+
 def watch(files: Manifest) -> tuple[Replacements, list[str]]:
     told: list[str] = []
-    return Replacements(files, 0, told.append), told
+    _watched.append(Replacements(files, 0, told.append))
+    return _watched[-1], told
 
 
 def put(path: Path, text: str) -> None:
@@ -120,7 +134,95 @@ def test_looks_come_from_time_to_time(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(files, "_next", 0.0)
     assert files.patience == 1
     files.serve()
+    assert select.select([files.fd], [], [], 20)[0]
+    files.serve()
     assert len(told) == 1
+    files.end()
+    assert files.fd == -1
+
+
+@pytest.fixture
+def dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder whose file system does not answer, on a device of its own."""
+    folder, real = tmp_path / "dead", looks.look
+    folder.mkdir()
+
+    def look(path: str, known: tuple[int, int] | None) -> tuple[int, int] | None:
+        if not path.startswith(str(folder)):
+            return real(path, known)
+        if known is None:
+            return 0xDEAD, 1
+        time.sleep(1000)
+        raise AssertionError("it has answered")
+
+    monkeypatch.setattr(looks, "look", look)
+    return folder
+
+
+def test_a_file_system_that_does_not_answer_holds_nobody_up(
+    tmp_path: Path, dead: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are told of once, and given up; the others are looked at as before."""
+    monkeypatch.setattr(replaced, "WAITING", 0.1)
+    other = tmp_path / "other"
+    other.write_text("old")
+    files, told = watch(manifest(dead / "one", dead / "two", other))
+    put(other, "new")
+    for _ in range(4):
+        monkeypatch.setattr(files, "_next", 0.0)
+        began = time.monotonic()
+        files.serve()
+        assert time.monotonic() - began < 5
+        time.sleep(0.2)
+    wait_for(lambda: not files.serve() and len(told) == 2)  # type: ignore[func-returns-value]
+    assert told == [
+        f"whether '{dead}/one' is replaced is not known any more: its file system does not answer",
+        f"'{other}' was replaced while the session ran: what is run from the new file is not"
+        " probed",
+    ]
+    assert files.patience is None
+    files.end()
+    wait_for(lambda: not files.serve() and not files._lost)  # type: ignore[func-returns-value]
+
+
+def test_a_session_ends_beside_a_file_system_that_does_not_answer(
+    dead: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaced, "AT_END", 0.2)
+    files, told = watch(manifest(dead / "one"))
+    files.look()
+    assert told == [
+        f"whether '{dead}/one' is replaced is not known: its file system does not answer"
+    ]
+    assert files.elsewhere() == []
+    files.end()
+
+
+def test_who_was_stopped_has_not_waited(dead: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour between two steps of the loop says nothing of the file system."""
+    files, told = watch(manifest(dead / "one"))
+    monkeypatch.setattr(files, "_next", 0.0)
+    files.serve()
+    monkeypatch.setattr(files, "_since", time.monotonic() - 3600)
+    files.serve()
+    assert told == []
+    assert files.patience == 1000
+    files.end()
+
+
+def test_who_looks_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one looks next time."""
+    program = tmp_path / "program"
+    program.write_text("old")
+    files, told = watch(manifest(program))
+    files.look()
+    assert files._looker
+    os.kill(files._looker.pid, signal.SIGKILL)
+    wait_for(lambda: not files.serve() and files.fd == -1)  # type: ignore[func-returns-value]
+    put(program, "new")
+    files.look()
+    assert len(told) == 1
+    files.end()
 
 
 def test_programs_that_are_run_from_elsewhere(tmp_path: Path) -> None:
@@ -183,17 +285,19 @@ def test_not_everybody_can_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         try:
             wait_for(lambda: len(files.elsewhere()) == 1)
             with monkeypatch.context() as patch:
-                patch.setattr(replaced, "PATIENCE", -1.0)
+                patch.setattr(looks, "PATIENCE", -1.0)
+                files.end()
                 assert files.elsewhere() == []
-            look = replaced._code_of
+            look, ours = looks._code_of, str(os.getpid())
 
             def code_of(pid: str, names: list[bytes]) -> list[tuple[int, str]]:
-                if pid == str(os.getpid()):
+                if pid == ours:
                     raise PermissionError
                 return look(pid, names)
 
-            monkeypatch.setattr(replaced, "_code_of", code_of)
+            monkeypatch.setattr(looks, "_code_of", code_of)
             monkeypatch.setattr(os, "geteuid", lambda: 1000)
+            files.end()
             (told,) = files.elsewhere()
             assert told.startswith("nobody of yours has ")
         finally:
@@ -212,8 +316,9 @@ def test_what_cannot_be_looked_at_was_not_removed(
         raise failure
 
     with monkeypatch.context() as patch:
-        patch.setattr(replaced.inside, "open_path", fail)
+        patch.setattr(looks.inside, "open_path", fail)
         files.look()
+        files.end()
     assert told == []
     program.unlink()
     files.look()

@@ -153,6 +153,7 @@ def test_a_session_whose_programs_are_run_from_elsewhere(play, monkeypatch):
 
     class Files:
         patience = None
+        fd = -1
 
         def serve(self):
             said.append("served")

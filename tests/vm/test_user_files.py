@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -129,6 +130,48 @@ def test_files_that_others_take_the_place_of(guest: Machine, release: str, tmp_p
         f"(build-id {ident}) is not probed",
         f"WARNING: '{library}' was removed while the session ran: what is run from a file that has "
         "taken its place is not probed",
+    ], (lines, result.stderr)  # fmt: skip
+
+
+def test_a_file_system_that_stops_answering(guest: Machine, release: str, tmp_path: Path) -> None:
+    """A session goes on beside it, and ends; what was not looked at is told."""
+    kept = compiled(tmp_path, CALLER, *OPTIONS, "-Wl,--build-id", name="kept")
+    place = tmp_path / "place"
+    place.mkdir()
+    shutil.copy(kept, place / "hung")
+    helper = Path(__file__).parent / "safety" / "hung_files.py"
+    script = f"""
+    global hits, ticks
+    probe process("{place}/hung").function("work") {{ hits++ }}
+    probe timer.ms(200) {{ println("tick ", ticks++) }}
+    probe end {{ println("hits ", hits) }}
+    """
+    modules = make(release, tmp_path, works=script)
+    text = f"""
+    modprobe fuse 2>/dev/null
+    python3 {helper} {place} {kept} $PWD/silent & server=$!
+    wait_for '[ -x {place}/hung ]' $server >&2
+    $run $works >out 2>err & consumer=$!
+    wait_for 'grep -q tick out' $consumer >&2
+    {place}/hung 3; touch silent
+    hangs() {{ # tell whether one of ours waits for the file system
+        for one_ in $(grep -ls fuse_ /proc/[0-9]*/stack); do
+            grep -qs ^stapy ${{one_%stack}}comm && return 0
+        done
+        return 1
+    }}
+    runs() {{ grep -qs 'State:.[RSD]' /proc/$consumer/status; }}
+    wait_for hangs $consumer >&2
+    ticks=$(wc -l <out); wait_for '[ $(wc -l <out) -gt $((ticks + 5)) ]' && echo goes on
+    kill -INT $consumer; wait_for '! runs' && echo ended
+    loaded works; rm silent; kill -9 $server
+    wait $consumer; echo status $?; tail -n 1 out; cat err; umount -l {place}
+    """
+    lines, result = shell(guest, modules, text)
+    assert lines == [
+        "goes on", "ended", "0", "status 0", "hits 3",
+        f"WARNING: whether '{place}/hung' is replaced is not known: its file system does not "
+        "answer",
     ], (lines, result.stderr)  # fmt: skip
 
 

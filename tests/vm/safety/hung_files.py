@@ -10,6 +10,7 @@ import errno
 import os
 import struct
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -54,14 +55,26 @@ def main(folder: str, program: str, until: str) -> None:
         sys.exit(f"mount: {os.strerror(ctypes.get_errno())}")
     while True:
         request = os.read(channel, 1 << 20)
-        _, opcode, unique, node = struct.unpack_from("<IIQQ", request)
-        while Path(until).exists():
-            time.sleep(1)
-        if opcode in (FORGET, INTERRUPT, DESTROY):
-            continue
-        said = answer(opcode, node, request[40:], data)
-        error, body = (-said, b"") if isinstance(said, int) else (0, said)
-        os.write(channel, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
+        # Who has asked, and is heard, cannot be killed: all requests are read, silent or not.
+        if Path(until).exists():
+            threading.Thread(target=serve_later, args=(channel, request, data, until)).start()
+        else:
+            serve(channel, request, data)
+
+
+def serve_later(channel: int, request: bytes, data: bytes, until: str) -> None:
+    while Path(until).exists():
+        time.sleep(1)
+    serve(channel, request, data)
+
+
+def serve(channel: int, request: bytes, data: bytes) -> None:
+    _, opcode, unique, node = struct.unpack_from("<IIQQ", request)
+    if opcode in (FORGET, INTERRUPT, DESTROY):
+        return
+    said = answer(opcode, node, request[40:], data)
+    error, body = (-said, b"") if isinstance(said, int) else (0, said)
+    os.write(channel, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
 
 
 main(*sys.argv[1:])
