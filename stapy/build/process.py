@@ -44,6 +44,8 @@ class ToolProcess:
         "MFLAGS",
         "MAKELEVEL",
         "CC",
+        "LLVM",
+        "LLVM_IAS",
         "CPATH",
         "C_INCLUDE_PATH",
         "GCC_EXEC_PREFIX",

@@ -60,6 +60,7 @@ class ModuleSession:
         self.output = OutputCarrier(channel.outputs, sinks, messages, self._lose_reader)
         messages.in_line = shown_in_line(sinks)
         self._stopping = False
+        self._is_out_of_time = False
         self._stopped = False
         self._started = False
         self._leaving = False  # the session is to be left in the kernel
@@ -354,6 +355,8 @@ class ModuleSession:
                 self._leaving = True
                 if self._started:
                     self._detach()
+            elif number == signal.SIGXCPU:
+                self._end_out_of_time()
             elif self._stopping:
                 # Asked twice: what nobody takes from us is lost, the module is not.
                 if self.output.is_busy or self.signals.insisted:
@@ -362,6 +365,16 @@ class ModuleSession:
             else:
                 self._cancelled = not self._started
                 self.give_up()
+
+    def _end_out_of_time(self) -> None:
+        """Stop for want of processor time; the kernel repeats the signal, which insists on nothing."""
+        if self._is_out_of_time:
+            return
+        self._is_out_of_time = True
+        self.messages.error("the limit of processor time is reached (--rlimit-cpu, ulimit -t)")
+        if not self._stopping:
+            self._cancelled = not self._started
+            self.give_up()
 
     def _reap(self) -> None:
         if self.target and self.target.status is None and self.target.has_ended():

@@ -314,6 +314,21 @@ def test_signals_end_cleanly(play, number):
     assert [word for word in heard if word != "exit"] == ["start 0", "stop"]
 
 
+def test_the_end_of_processor_time_is_named_and_insists_on_nothing(play):
+    """The kernel sends the signal anew with each second: what is left to be written is written."""
+
+    def send():
+        os.kill(os.getpid(), signal.SIGXCPU)
+
+    again = [("call", send), ("sleep", 0.1)] * 3
+    output, errors, heard, _ = play(
+        [ARMED, ("call", send)], at_stop=[*again, ("output", b"the end\n")]
+    )
+    assert output == b"the end\n"
+    assert errors == "ERROR: the limit of processor time is reached (--rlimit-cpu, ulimit -t)\n"
+    assert [word for word in heard if word != "exit"] == ["start 0", "stop"]
+
+
 def interrupt_and_wait(target):
     """Send SIGINT and wait until the session has noticed."""
     os.kill(target.pid, signal.SIGINT)
