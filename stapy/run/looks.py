@@ -37,7 +37,7 @@ def serve(theirs: "_socket.socket", held: "Held") -> None:
                 return
             if asked == LOOK:
                 for path, known in list(held.items()):
-                    text = change(path, known)
+                    text = _told(path, known)
                     if text is None:
                         theirs.send(SAME)
                     else:
@@ -49,6 +49,14 @@ def serve(theirs: "_socket.socket", held: "Held") -> None:
                 theirs.send(END)
     except OSError:
         pass  # nobody listens
+
+
+def _told(path: str, known: "Tuple[int, int]") -> "Optional[str]":
+    """Call `change`; whatever goes wrong at one path, the others are looked at."""
+    try:
+        return change(path, known)
+    except Exception:
+        return None
 
 
 def look(path: str, known: "Optional[Tuple[int, int]]") -> "Optional[Tuple[int, int]]":

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 INTERVAL = 10.0  # seconds between two looks
 WAITING = 30.0  # seconds that a file is waited for
-AT_END = 5.0  # seconds that a session which ends waits for all of them
+AT_END = 5.0  # seconds that a session which ends waits for a file
+ALL_AT_END = 15.0  # and for all of them
 _STEP = 1.0  # seconds after which a look that is waited for counts as much, however long it was
 _MOST = 1 << 16  # bytes of an answer
 # What stands for a file of one process, by whatever name it has or had.
@@ -78,16 +79,16 @@ class Replacements:
 
     def look(self) -> None:
         """Look a last time, and wait for what that tells."""
-        until = time.monotonic() + AT_END
+        end = time.monotonic() + ALL_AT_END
         self._hear()
         # What was asked for a while ago may have been answered before the file was replaced.
         for _ in range(1 + bool(self._asked)):
             if not self._asked:
                 self._ask()
-            while self._asked and self._listen(until):
+            while self._asked and self._listen(min(end, time.monotonic() + AT_END)):
                 self._hear()
         if self._asked:
-            self._give_up("")
+            self._give_up(f"has not answered within {AT_END:.0f} seconds")
 
     def elsewhere(self) -> "List[str]":
         """Say of files that nobody has in memory which process has another one of that name.
@@ -184,18 +185,15 @@ class Replacements:
         self._waited += min(now - self._since, _STEP)
         self._since = now
         if self._waited > WAITING:
-            self._give_up(" any more")
+            self._give_up("does not answer")
 
-    def _give_up(self, more: str) -> None:
+    def _give_up(self, why: str) -> None:
         """Look no more at a file that is waited for, nor at those that are where it is."""
         first = self._asked[0]
         device = self._held[first][0]
         self._held = {path: one for path, one in self._held.items() if one[0] != device}
         self._drop()
-        self._tell(
-            f"whether {inside.told(first)} is replaced is not known{more}: its file system does "
-            "not answer"
-        )
+        self._tell(f"whether {inside.told(first)} is replaced is not known: its file system {why}")
 
 
 def _is_of_one(path: str) -> bool:

@@ -367,7 +367,7 @@ class ModuleSession:
                 self.give_up()
 
     def _end_out_of_time(self) -> None:
-        """Stop for want of processor time; the kernel repeats the signal, which insists on nothing."""
+        """Stop for want of processor time; the kernel repeats the signal, which is no insisting."""
         if self._is_out_of_time:
             return
         self._is_out_of_time = True

@@ -176,7 +176,7 @@ def test_a_file_system_that_does_not_answer_holds_nobody_up(
         time.sleep(0.2)
     wait_for(lambda: not files.serve() and len(told) == 2)  # type: ignore[func-returns-value]
     assert told == [
-        f"whether '{dead}/one' is replaced is not known any more: its file system does not answer",
+        f"whether '{dead}/one' is replaced is not known: its file system does not answer",
         f"'{other}' was replaced while the session ran: what is run from the new file is not"
         " probed",
     ]
@@ -192,9 +192,31 @@ def test_a_session_ends_beside_a_file_system_that_does_not_answer(
     files, told = watch(manifest(dead / "one"))
     files.look()
     assert told == [
-        f"whether '{dead}/one' is replaced is not known: its file system does not answer"
+        f"whether '{dead}/one' is replaced is not known: its file system has not answered within "
+        "0 seconds"
     ]
     assert files.elsewhere() == []
+    files.end()
+
+
+def test_a_path_that_cannot_be_looked_at_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for path in (one, two):
+        path.write_text("old")
+    files, told = watch(manifest(one, two))
+    change = looks.change
+
+    def fail(path: str, known: tuple[int, int]) -> str | None:
+        if path == str(one):
+            raise ValueError
+        return change(path, known)
+
+    monkeypatch.setattr(looks, "change", fail)
+    two.unlink()
+    files.look()
+    assert len(told) == 1 and str(two) in told[0]
     files.end()
 
 
