@@ -6,10 +6,9 @@ import json
 import re
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from stapy.run.exposition import write
 from stapy.run.messages import MessagePrinter
 from stapy.run.metrics import MetricServer, wants_open
 from tests import debugpackage
+from tests.prometheus import programs, scraping
 
 STATUS: dict[str, Any] = {
     "module": "m",
@@ -425,23 +425,10 @@ def test_an_address_of_others_is_told(text: str) -> None:
         MetricServer(text)
 
 
-def wait_for(what: Callable[[], Any]) -> Any:
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        try:
-            found = what()
-        except (OSError, ValueError):
-            found = None
-        if found:
-            return found
-        time.sleep(0.2)
-    raise AssertionError("nothing came")
-
-
 @pytest.mark.slow
 def test_prometheus_scrapes_it(server: MetricServer, told: Path, tmp_path: Path) -> None:
     try:
-        root = debugpackage.program_root("prometheus")
+        root = programs()
     except debugpackage.NoPackage as error:
         pytest.skip(str(error))
     histogram = stat(3, 2097155, 1, 2097151, [65, 2], [85, 1])
@@ -449,46 +436,16 @@ def test_prometheus_scrapes_it(server: MetricServer, told: Path, tmp_path: Path)
         json.dumps(status(*ROWS, scalar("size", "histogram", histogram, shape=["log"])))
     )
     checked = subprocess.run(
-        [root / "usr/bin/promtool", "check", "metrics"],
+        [root / "promtool", "check", "metrics"],
         input=get(server)[2],
         capture_output=True,
         check=False,
     )
     assert checked.returncode == 0, checked
     target = server.url.removeprefix("http://").removesuffix("/metrics")
-    (tmp_path / "prometheus.yml").write_text(
-        "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
-        f"scrape_configs: [{{job_name: stapy, static_configs: [{{targets: ['{target}']}}]}}]\n"
-    )
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        own = f"127.0.0.1:{one.getsockname()[1]}"
-    said = (tmp_path / "said").open("wb")
-    process = subprocess.Popen(
-        [
-            root / "usr/bin/prometheus",
-            f"--config.file={tmp_path}/prometheus.yml",
-            f"--storage.tsdb.path={tmp_path}/data",
-            f"--web.listen-address={own}",
-            f"--web.console.templates={tmp_path}",
-            f"--web.console.libraries={tmp_path}",
-        ],
-        stdout=said,
-        stderr=said,
-    )
-
-    def value(query: str) -> Any:
-        with urllib.request.urlopen(f"http://{own}/api/v1/query?query={query}", timeout=60) as one:
-            rows = json.load(one)["data"]["result"]
-        return rows[0]["value"][1] if rows else None
-
-    try:
-        assert wait_for(lambda: value("stapy_n_total")) == "5"
-        assert value("stapy_a%7Bx=%22k%22%7D") == "1"
-        assert value("stapy_size_bucket%7Ble=%221.048575e%2B06%22%7D") == "2"
-        assert float(value("histogram_quantile(1,stapy_size_bucket)")) == 2097151
-        assert value("up") == "1"
-    finally:
-        process.kill()
-        process.wait()
-        said.close()
+    with scraping(root, target, tmp_path) as prometheus:
+        assert prometheus.wait_for("stapy_n_total") == "5"
+        assert prometheus.value('stapy_a{x="k"}') == "1"
+        assert prometheus.value('stapy_size_bucket{le="1.048575e+06"}') == "2"
+        assert float(prometheus.value("histogram_quantile(1,stapy_size_bucket)")) == 2097151
+        assert prometheus.value("up") == "1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics import parser as open_parser
 from prometheus_client.parser import text_string_to_metric_families
 
-from stapy.vm.machine import Machine
-from tests.vm.harness import Guests, build
+from stapy.vm.machine import SHARE, Machine
+from tests import debugpackage
+from tests.prometheus import programs, scraping
+from tests.vm import network
+from tests.vm.harness import WATCHDOGS, Guests, build, releases
 from tests.vm.test_consumer import shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -43,6 +47,15 @@ for accept in ("application/openmetrics-text; version=1.0.0", "text/plain"):
         print("==", answer.headers["Content-Type"])
         print(answer.read().decode(), end="")
 """
+WATCHED = r"""
+global opens, sizes, ticks
+probe syscall.openat {
+  if (filename_unquoted == "/tmp/provoked") { opens[execname(), pid()]++; sizes <<< 100 }
+}
+probe timer.ms(10) { if (!ticks++) println("armed") }
+probe end { print(@hist_log(sizes)) }
+"""
+PORT = 9123
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +130,46 @@ def test_a_session_is_scraped(guests: Guests, release: str, modules: dict[str, P
     assert "was made without --metrics" in said, said
     assert "no metrics at 127.0.0.1:9123: Address already in use" in said, said
     assert result.left_modules == [], said
+
+
+def test_prometheus_scrapes_a_session(tmp_path: Path) -> None:
+    """A Prometheus of this machine scrapes what runs in a guest, until that ends."""
+    try:
+        root = programs()
+    except debugpackage.NoPackage as error:
+        pytest.skip(str(error))
+    release = releases()[-1]
+    words = ["-m", "watched", f"--metrics=0.0.0.0:{PORT}", "-e", WATCHED]
+    made = build(release, words, tmp_path)
+    assert made.module, made.stderr
+    port = network.free_port()
+    text = f"""
+    {network.SETUP}
+    $run --metrics 0.0.0.0:{PORT} $watched >out 2>err & pid=$!
+    n=0; until grep -q armed out || [ $n -gt 3000 ]; do sleep 0.1; n=$((n+1)); done
+    for n in 1 2 3; do true </tmp/provoked; done 2>/dev/null
+    until [ -e {SHARE}/seen ]; do sleep 0.2; done
+    kill -INT $pid; wait $pid; echo status $?; cat err
+    """
+    with (
+        ThreadPoolExecutor(1) as pool,
+        Machine(release, extra=network.forwarded(port, PORT), command_line=WATCHDOGS) as machine,
+        scraping(root, f"127.0.0.1:{port}", tmp_path, 5) as prometheus,
+    ):
+        running = pool.submit(shell, machine, {"watched": made.module}, text, t=400)
+        try:
+            assert prometheus.wait_for("stapy_opens_total == 3", running)
+            (opens,) = prometheus.rows("stapy_opens_total")
+            assert set(opens["metric"]) == {"__name__", "execname", "instance", "job", "pid"}
+            assert opens["metric"]["execname"] == "sh" and opens["metric"]["job"] == "stapy"
+            assert prometheus.value('stapy_sizes_bucket{le="127.0"}') == "3"
+            assert prometheus.value("stapy_sizes_sum / stapy_sizes_count") == "100"
+            assert prometheus.value("up") == "1"
+            before = prometheus.value("stapy_ticks_total")
+            assert prometheus.wait_for(f"stapy_ticks_total > {before}", running)
+        finally:
+            (machine.share / "seen").touch()
+        assert prometheus.wait_for("up == 0") == "0"
+        result = running.result()
+    assert "status 0" in result.stdout.decode(), (result.stdout, result.stderr)
+    assert "watched" not in result.left_modules  # those of the network stay

@@ -23,6 +23,7 @@ from stapy.vm.qemu import Processes
 from tests import debugpackage
 from tests.ansible.support import play
 from tests.program import run_stapy, stapy_command
+from tests.vm import network
 from tests.vm.conftest import missing
 from tests.vm.harness import ROOT, WATCHDOGS, build
 from tests.vm.safety.support import LONG
@@ -37,13 +38,10 @@ probe kernel.function("vfs_read") { n++ }
 probe timer.s(1) { println(n > 0 ? "reads" : "nothing") }
 probe end { println("ended") }
 """
-# What a host of Debian has when openssh-server is installed, and an address.
-SETUP = """
+# What a host of Debian has when openssh-server is installed, and a network.
+SETUP = f"""
 set -e
-modprobe virtio_net
-for device in /sys/class/net/e*; do device=${device##*/}; done
-busybox ip link set $device up
-busybox ip addr add 10.0.2.15/24 dev $device
+{network.SETUP}
 grep -q ^sshd: /etc/passwd || echo sshd:x:74:65534::/run/sshd:/usr/sbin/nologin >>/etc/passwd
 mkdir -p /run/sshd
 cp SHARE/ssh/key /run/stapy/key
@@ -84,13 +82,6 @@ class Host(Record):
     server: Future[VmResult]  # a guest ends what its command has left behind: it stays in front
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 def answers(port: int) -> bool:
     """Whether a server of ssh is there; the emulator takes connections before there is one."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 60) as one:
@@ -99,9 +90,8 @@ def answers(port: int) -> bool:
 
 
 def boot(release: str, folder: Path, server: Path, pool: ThreadPoolExecutor) -> Host:
-    port = free_port()
-    net = ["-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22"]
-    extra = [*net, "-device", "virtio-net-pci,netdev=net"]
+    port = network.free_port()
+    extra = network.forwarded(port, 22)
     machine = Machine(release, timeout=600, extra=extra, command_line=WATCHDOGS)
     processes = machine.start()
     place = machine.share / "ssh"
