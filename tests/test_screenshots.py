@@ -1,4 +1,4 @@
-"""Screenshots of README.md: each is there, small, and needs nothing of the network."""
+"""Pictures of README.md and the gallery: each is there, small, and needs no network."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
-MOST = 150_000  # bytes
+MOST = 100_000  # bytes
+IN_GALLERY = 4  # at least
 
 
-def test_pictures_of_the_readme() -> None:
-    named = re.findall(r"!\[[^\]]+\]\((docs/screenshots/[^)]+)\)", (ROOT / "README.md").read_text())
+def pictures(page: str) -> list[str]:
+    """List the pictures that a page shows, as paths below our root."""
+    found = re.findall(r"!\[[^\]]+\]\(([^):]+)\)", (ROOT / page).read_text())
+    return [str(Path(page).parent / one) for one in found]
+
+
+def test_pictures_of_the_pages() -> None:
+    gallery = pictures("docs/examples.md")
+    assert len(set(gallery)) >= IN_GALLERY
+    named = [*pictures("README.md"), *gallery]
     folder = ROOT / "docs" / "screenshots"
     there = sorted(path.name for path in folder.iterdir() if path.suffix in (".svg", ".png"))
     assert sorted(Path(one).name for one in named) == there and there

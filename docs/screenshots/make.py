@@ -1,4 +1,4 @@
-"""Makes the screenshots of README.md: `python docs/screenshots/make.py [NAME…]`.
+"""Makes the pictures of README.md and docs/examples.md: `python docs/screenshots/make.py [NAME…]`.
 
 What they show is real: programs in a terminal (`drive.py`), sessions in a virtual machine.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from rich.style import Style
 from rich.text import Text
 
 from stapy.vm import kernels
-from stapy.vm.machine import Machine
+from stapy.vm.machine import SHARE, Machine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -36,6 +37,13 @@ probe kernel.function("vfs_read").return {
 }
 probe netfilter.ip.local_in if (slowest > 10000) { println(saddr, " -> ", daddr) }
 """
+# Tools of the gallery whose pictures are shown there, with what is drawn of them.
+TOOLS: dict[str, list[str]] = {
+    "offcputime": [],
+    "runqlat": [],
+    "syscount": [],
+    "iosizes": ["--global=reads"],
+}
 BUSY = "find /usr/share/doc -name copyright -exec cat {} + | gzip -9 | wc -c"
 
 
@@ -102,10 +110,35 @@ def plot() -> None:
         drawn = Path(name) / "plot.svg"
         words = [*STAPY, "--vm", "--plot", str(drawn), "profile.stp", "-c", f"sh -c '{BUSY}'"]
         subprocess.run(words, cwd=ROOT / "examples" / "scheduler", env=env, check=True)
-        # A thousand stacks are small as a picture of dots only, with few colours.
-        dots = vl_convert.svg_to_png(drawn.read_text(), scale=1)
+        save(drawn, "plot")
+
+
+def save(drawn: Path, name: str) -> None:
+    """Save a chart as dots with few colours, which are small for a thousand stacks, too."""
+    dots = vl_convert.svg_to_png(drawn.read_text(), scale=1)
     picture = Image.open(io.BytesIO(dots)).convert("RGB").quantize(48)
-    picture.save(HERE / "plot.png", optimize=True)
+    picture.save(HERE / f"{name}.png", optimize=True)
+
+
+def gallery() -> None:
+    """Show what `--plot` draws of some tools: recorded in one virtual machine, drawn here."""
+    release = kernels.default_release()
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory() as name, Machine(release) as guest:
+        for tool, chosen in TOOLS.items():
+            (script,) = (ROOT / "examples").glob(f"*/{tool}.stp")
+            shutil.copy(script, name)  # charts have its name as it is given
+            words = ["--format=json", "-p4", "-r", release, "-m", tool, script.name]
+            subprocess.run([*STAPY, *words], cwd=name, env=env, check=True)
+            record = guest.share / f"{tool}.jsonl"
+            run = [sys.executable, "-m", "stapy.run", "--record", f"{SHARE}/{tool}.jsonl"]
+            words = [*run, "-c", f"sh -c '{BUSY}'", guest.push(Path(name, f"{tool}.ko"))]
+            done = guest.run(words, cwd="/tmp", env=env, timeout=SECONDS)
+            assert done.status == 0, done.stderr.decode()
+            drawn = Path(name, f"{tool}.svg")
+            words = [*STAPY, "plot", str(record), "-o", str(drawn), *chosen]
+            subprocess.run(words, env=env, check=True)
+            save(drawn, tool)
 
 
 def monitor() -> None:
@@ -129,5 +162,5 @@ def monitor() -> None:
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or ["shell", "plot", "monitor"]:
-        {"shell": shell, "plot": plot, "monitor": monitor}[wanted]()
+    for wanted in sys.argv[1:] or ["shell", "plot", "monitor", "gallery"]:
+        {"shell": shell, "plot": plot, "monitor": monitor, "gallery": gallery}[wanted]()
