@@ -6,22 +6,26 @@ import io
 import os
 import select
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _STDIN = 0
+PATIENCE = 2.0  # seconds for what still runs when a signal asks us to end
 
 
 class Listening(io.RawIOBase):
     """Standard input that also ends when a signal asks us to end; ``number`` is that signal's.
 
     pygls reads it in a thread, which only an editor that closes its end would wake, and the end
-    of a program waits for its threads.
+    of a program waits for its threads: those of slow checks are not waited for longer than
+    `PATIENCE`, nor when another signal comes.
     """
 
     def __init__(self) -> None:
@@ -44,13 +48,27 @@ class Listening(io.RawIOBase):
         return len(data)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        if not self.number:
-            self.number = number
-            os.write(self._wake, b".")
+        if self.number:
+            self._leave()
+        self.number = number
+        os.write(self._wake, b".")
+
+    def _leave_late(self) -> None:
+        select.select([self._awake], [], [])
+        time.sleep(PATIENCE)
+        self._leave()
+
+    def _leave(self) -> NoReturn:
+        os._exit(128 + self.number)
 
     @contextmanager
     def until_signalled(self) -> Iterator[None]:
-        """Have SIGTERM, SIGHUP and SIGINT end what is read, each unless it is ignored."""
+        """Have SIGTERM, SIGHUP and SIGINT end what is read, each unless it is ignored.
+
+        Once one came they are heard until the program ends, which is soon.
+        """
+        # Not begun by the signal, which may interrupt the start of another thread.
+        threading.Thread(target=self._leave_late, daemon=True).start()
         before = {}
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             if signal.getsignal(number) != signal.SIG_IGN:
@@ -58,5 +76,6 @@ class Listening(io.RawIOBase):
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            if not self.number:
+                for number, handler in before.items():
+                    signal.signal(number, handler)

@@ -7,7 +7,10 @@ import json
 import shlex
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -253,27 +256,53 @@ def test_without_the_package(tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_signals_end_it(number: signal.Signals, tmp_path: Path) -> None:
-    """A server that waits for its editor, in threads, ends at once and says nothing."""
-    words = ["-r", f"{make_tree(tmp_path)}/", "-I", str(make_tapset(tmp_path))]
-    command = stapy_command("--language-server", *words)
+# The program, whose checks take ten minutes; its first argument is how long a signal waits for one.
+SLOW = """
+import sys, time
+from stapy.editor import listening, server
+from stapy.cli import main
+
+def slow(*words):
+    print("here", file=sys.stderr, flush=True)
+    time.sleep(600)
+
+server.messages_about = slow
+if sys.argv[1]:
+    listening.PATIENCE = float(sys.argv[1])
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@contextmanager
+def opened(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a server that an editor has told of a script."""
     hello = {"capabilities": {}, "processId": None, "rootUri": None}
     script = {"uri": "file:///x.stp", "languageId": "systemtap", "version": 1, "text": BAD}
     with subprocess.Popen(
         command, cwd=ROOT, bufsize=0,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as server:  # fmt: skip
-        assert server.stdin and server.stdout and server.stderr
 
         def say(method: str, params: object, **more: int) -> None:
             body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more})
             assert server.stdin
             server.stdin.write(f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
 
-        say("initialize", hello, id=1)
-        say("initialized", {})
-        say("textDocument/didOpen", {"textDocument": script})
+        try:
+            say("initialize", hello, id=1)
+            say("initialized", {})
+            say("textDocument/didOpen", {"textDocument": script})
+            yield server
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signals_end_it(number: signal.Signals, tmp_path: Path) -> None:
+    """A server that waits for its editor, in threads, ends at once and says nothing."""
+    words = ["-r", f"{make_tree(tmp_path)}/", "-I", str(make_tapset(tmp_path))]
+    with opened(*stapy_command("--language-server", *words)) as server:
+        assert server.stdout and server.stderr
         told = b""
         while b"publishDiagnostics" not in told:
             more = server.stdout.read(65536)
@@ -282,3 +311,19 @@ def test_signals_end_it(number: signal.Signals, tmp_path: Path) -> None:
         server.send_signal(number)
         assert server.wait(60) == 128 + number
         assert server.stderr.read() == b""
+
+
+@pytest.mark.parametrize("patience", ["", "600"])
+def test_signals_end_slow_checks(patience: str, tmp_path: Path) -> None:
+    """A check that runs is waited for shortly after a signal, and no more after the next."""
+    words = ["--language-server", "-r", f"{make_tree(tmp_path)}/"]
+    with opened(sys.executable, "-c", SLOW, patience, *words) as server:
+        assert server.stderr
+        assert server.stderr.readline() == b"here\n"
+        server.send_signal(signal.SIGTERM)
+        end = time.monotonic() + 60
+        while patience and server.poll() is None and time.monotonic() < end:
+            time.sleep(0.2)  # two that come at once are one
+            server.send_signal(signal.SIGINT)
+        assert server.wait(60) == 128 + signal.SIGTERM
+        assert b"Traceback" not in server.stderr.read()
