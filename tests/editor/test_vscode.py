@@ -43,18 +43,21 @@ def run(*words: object, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def node() -> str:
-    """Find node; without it, or without what ``make setup`` has npm fetch, skip."""
+    """Find node; without it, skip."""
     found = shutil.which("node", path=PATH)
-    if found is None or shutil.which("npm", path=PATH) is None:
-        pytest.skip("node and npm are not installed: make setup")
-    if not (FOLDER / "node_modules").is_dir():
-        pytest.skip("npm has not fetched what packages the extension: make setup")
+    if found is None:
+        pytest.skip("node is not installed: make setup")
     return found
 
 
 @pytest.fixture(scope="module")
 def package(node: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Package the extension, beside the checkout; return the folder of what is in the package."""
+    """Package the extension, beside the checkout; return the folder of what is in the package.
+
+    Without what ``make setup`` has npm fetch, skip.
+    """
+    if shutil.which("npm", path=PATH) is None or not (FOLDER / "node_modules").is_dir():
+        pytest.skip("npm has not fetched what packages the extension: make setup")
     root = tmp_path_factory.mktemp("vscode")
     copy = root / "editors/vscode"
     made = shutil.ignore_patterns("node_modules", "dist", "LICENSE", "*.vsix")
@@ -144,23 +147,65 @@ def test_client_and_server(node: str, package: Path, tmp_path: Path) -> None:
         assert not Path(f"/proc/{line.split()[0]}").exists(), "a server was left"
 
 
+STARTED = """
+const { start } = require(process.argv[1]);
+start({ command: process.argv[2], kernel: "", arguments: [] }).then(
+  ({ child }) => child.stdout.pipe(process.stdout),
+  (error) => console.log(error.message),
+);
+"""
+
+
+@pytest.mark.parametrize("is_home_there", [True, False])
+def test_nothing_is_run_of_the_open_folder(
+    is_home_there: bool, node: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server runs elsewhere, and is looked up where only absolute paths lead."""
+    home, opened, programs = (tmp_path / name for name in ("home", "opened", "programs"))
+    for folder in (opened / "bin", programs, *([home] if is_home_there else [])):
+        folder.mkdir(parents=True)
+    for command in (opened / "theirs", opened / "bin/theirs", programs / "ours"):
+        command.write_text('#!/bin/sh\nprintf "%s\\n" "$PWD" "$PATH" "${PYTHONPATH-unset}"\n')
+        command.chmod(0o755)
+    monkeypatch.setattr(f"{__name__}.PATH", f":bin:{programs}:./bin::/bin:.:")
+    monkeypatch.setenv("HOME", str(home))
+
+    def started(command: str) -> list[str]:
+        return run(node, "-e", STARTED, FOLDER / "src/server.js", command, cwd=opened).splitlines()
+
+    place = str(home) if is_home_there else "/"
+    for given, left in ((f":.:{programs}:lib:", str(programs)), (":", "unset"), ("", "unset")):
+        monkeypatch.setenv("PYTHONPATH", given)
+        assert started("ours") == [place, f"{programs}:/bin", left]
+    for command in ("theirs", "./theirs", "bin/theirs"):
+        (told,) = started(command)
+        assert told.startswith(f"stapy could not be started as '{command}': there is no such comm")
+
+
 MISSING = {
     "no command": (
-        {"command": "./nosuch"},
-        "stapy could not be started as './nosuch': there is no such command. Install stapy, or",
+        {"command": "FOLDER/nosuch"},
+        "stapy could not be started as 'FOLDER/nosuch': there is no such command. Install stapy",
     ),
-    "no program": ({"command": "./x.stp"}, "stapy could not be started as './x.stp': it may not"),
+    "no program": (
+        {"command": "FOLDER/x.stp"},
+        "stapy could not be started as 'FOLDER/x.stp': it may not",
+    ),
+    "no such in the folder": (
+        {"command": "./x.stp"},
+        "stapy could not be started as './x.stp': there is no such command.",
+    ),
     "nothing": ({"command": " "}, "The setting stapy.command is empty"),
     "no kernel": (
-        {"command": "./stapy", "kernel": "9.9"},
+        {"command": "FOLDER/stapy", "kernel": "9.9"},
         "stapy's language server has ended: build error: Incorrect version or missing kernel",
     ),
     "no option": (
-        {"command": "./stapy", "arguments": ["--nope"]},
+        {"command": "FOLDER/stapy", "arguments": ["--nope"]},
         "stapy's language server has ended: unknown option '--nope'",
     ),
     "no package": (
-        {"command": "./stapy"},
+        {"command": "FOLDER/stapy"},
         "stapy's language server has ended: --language-server needs the Python package pygls: ",
     ),
     "no server": ({"command": "/bin/false"}, "stapy's language server has ended (status 1)."),
@@ -170,7 +215,7 @@ MISSING = {
 @pytest.mark.parametrize("name", MISSING)
 def test_what_is_missing(name: str, node: str, package: Path, tmp_path: Path) -> None:
     """Each is told once, with the way to the settings."""
-    settings, told = MISSING[name]
+    settings, told = json.loads(json.dumps(MISSING[name]).replace("FOLDER", str(tmp_path)))
     if name == "no package":
         (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError('gone', name='pygls')\n")
     script(tmp_path, path=tmp_path)

@@ -52,7 +52,6 @@ function settings() {
  * @param {vscode.LogOutputChannel} channel
  */
 async function begin(channel) {
-  const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === "file");
   /** @type {Awaited<ReturnType<typeof start>> | undefined} */
   let server;
   let isReady = false;
@@ -69,7 +68,7 @@ async function begin(channel) {
     "stapy",
     "stapy",
     async () => {
-      server = await start(settings(), folder?.uri.fsPath);
+      server = await start(settings());
       return server.child;
     },
     {

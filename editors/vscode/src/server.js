@@ -5,7 +5,7 @@
 const { spawn } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const { homedir } = require("node:os");
-const { join } = require("node:path");
+const { delimiter, isAbsolute, join } = require("node:path");
 
 /**
  * What the user has set, see package.json.
@@ -30,6 +30,23 @@ function commandLine(settings) {
   };
 }
 
+/**
+ * Leave out of the variables in which programs and modules are looked up what depends on the
+ * folder: an empty element is the present one.
+ * @param {NodeJS.ProcessEnv} variables
+ * @returns {NodeJS.ProcessEnv}
+ */
+function environment(variables) {
+  const cleaned = { ...variables };
+  for (const name of ["PATH", "PYTHONPATH"]) {
+    const kept = (cleaned[name] ?? "").split(delimiter).filter((path) => isAbsolute(path));
+    // One without elements would be an empty element.
+    if (kept.length > 0) cleaned[name] = kept.join(delimiter);
+    else delete cleaned[name];
+  }
+  return cleaned;
+}
+
 /** A language server that runs: its process, and why it ended. */
 class Server {
   /** @param {import("node:child_process").ChildProcessWithoutNullStreams} child */
@@ -52,23 +69,24 @@ class Server {
 }
 
 /**
- * Start the server in a folder, the editor's own when there is none.
+ * Start the server in the home folder, never in one that is open: nobody may have trusted it.
  *
  * Rejected, with a message for the user, when the command cannot be started.
  * @param {Settings} settings
- * @param {string | undefined} folder
  * @returns {Promise<Server>}
  */
-function start(settings, folder) {
+function start(settings) {
   const { command, words } = commandLine(settings);
-  // A folder that is gone would be reported as if the command were missing.
-  const cwd = folder !== undefined && existsSync(folder) ? folder : undefined;
+  const home = homedir();
+  // A folder that is not there would be reported as if the command were missing.
+  const cwd = isAbsolute(home) && existsSync(home) ? home : "/";
+  const env = environment(process.env);
   return new Promise((resolve, reject) => {
     if (!command) {
       reject(new Error("The setting stapy.command is empty: it names the stapy command."));
       return;
     }
-    const child = spawn(command, words, { cwd, stdio: ["pipe", "pipe", "pipe"] });
+    const child = spawn(command, words, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
     // A server that ends at once leaves a pipe that nobody reads: its end tells why.
     child.stdin.on("error", () => {});
     const server = new Server(child);
