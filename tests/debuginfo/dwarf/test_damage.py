@@ -14,6 +14,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index.build import build
 from stapy.debuginfo.dwarf.read.expressions import Op
+from stapy.debuginfo.dwarf.read.frames import unwound
 from stapy.debuginfo.dwarf.read.sections import Sections
 from stapy.debuginfo.dwarf.read.types import Types
 from stapy.debuginfo.dwarf.read.units import Info
@@ -185,3 +186,33 @@ def test_a_packer_that_asks_for_gigabytes() -> None:
     packed[3:5] = b"\xff\xff"  # the size of its dictionary
     with pytest.raises(DebuginfoError, match="damaged lzma data"):
         list(inflate(bytes(packed), "image"))
+
+
+def shared(letters: bytes, numbers: bytes = b"\1\x78\x10", size: bytes = b"\1\0") -> bytes:
+    """Make what functions of ``.eh_frame`` share: its letters, three numbers, what letters say."""
+    body = struct.pack("<I", 0) + b"\1" + letters + numbers + size
+    return struct.pack("<I", len(body)) + body
+
+
+def unwinding(data: bytes) -> ElfFile:
+    writer = ElfWriter(2)
+    writer.section(".eh_frame", data)
+    return ElfFile(writer.data(), "damaged")
+
+
+@pytest.mark.parametrize(
+    ("common", "is_read"),
+    [
+        (shared(b"zR\0"), True),
+        (shared(b"zR" + b"S" * 14 + b"\0"), True),
+        (shared(b"zR" + b"S" * 15 + b"\0"), False),  # each function could name such a row
+        (shared(b"zR\0", size=b"\x40\0"), False),
+        (shared(b"zR\0", numbers=b"", size=b""), False),
+        (shared(b"\xff" * 9, numbers=b"", size=b""), False),
+    ],
+)
+def test_frames_of_damaged_descriptions(common: bytes, is_read: bool) -> None:
+    function = struct.pack("<IIQQI", 24, len(common) + 4, 0x1010, 0x20, 0)
+    assert unwound(unwinding(common + function)) == ({0x1010} if is_read else set())
+    nowhere = struct.pack("<II", 32, 1) + b"\xff" * 28  # and without any end of a string
+    assert unwound(unwinding(nowhere)) == set()

@@ -16,6 +16,7 @@ from stapy.debuginfo.elf import SHT_NOBITS, ElfFile
 from stapy.record import Record
 
 _CIE = 0xFFFFFFFF
+_MOST_LETTERS = 16  # of an augmentation; compilers write five at most
 _FORMS = {0x00: "<Q", 0x03: "<I", 0x04: "<Q", 0x0B: "<i", 0x0C: "<q"}
 Address = tuple[int, int] | bytes
 """A register (by its DWARF number) plus an offset, or an expression."""
@@ -46,11 +47,15 @@ class UnwindRow(NamedTuple):
 
 
 class _Common(Record):
-    """What several functions share; ``encoding`` says how ``.eh_frame`` writes addresses."""
+    """What several functions share; ``encoding`` says how ``.eh_frame`` writes addresses.
+
+    Its instructions stay where they are: functions could name any number of these that overlap.
+    """
 
     code_align: int
     data_align: int
-    program: bytes
+    first: int
+    last: int
     is_valid: bool
     encoding: int = 0
     augmented: bool = False
@@ -95,7 +100,7 @@ class Frames:
             if not common.is_valid:
                 return None
             program = _Program(common, found.start, address)
-            program.run(common.program, 0, len(common.program))
+            program.run(found.table.data, common.first, common.last)
             program.begin()
             program.run(found.table.data, found.first, found.last)
         except (IndexError, struct.error, _Unknown):
@@ -149,7 +154,7 @@ class _DebugFrames:
         code, where = uleb(data, where)
         align, where = sleb(data, where)
         _, where = uleb(data, where) if version > 1 else (0, where + 1)
-        return _Common(code, align, data[where:end], valid)
+        return _Common(code, align, where, min(end, len(data)), valid)
 
 
 class _Unwinding(_DebugFrames):
@@ -202,7 +207,9 @@ class _Unwinding(_DebugFrames):
         data = self.data
         length, mark = struct.unpack_from("<II", data, at)
         end, version = at + 4 + length, data[at + 8]
-        letters_end = data.index(b"\0", at + 9)
+        letters_end = data.find(b"\0", at + 9, at + 9 + _MOST_LETTERS + 1)
+        if letters_end < 0 or end > len(data):
+            raise _Unknown
         letters = data[at + 9 : letters_end].decode("latin-1")
         code, where = uleb(data, letters_end + 1)
         align, where = sleb(data, where)
@@ -220,12 +227,14 @@ class _Unwinding(_DebugFrames):
                     _, where = self._pointer(where + 1, data[where] & 0x0F)
                 elif letter == "L":
                     where += 1
+        if max(where, first) > end:
+            raise _Unknown
         valid = mark == 0 and version in (1, 3) and (augmented or not letters)
-        return _Common(code, align, data[first:end], valid, encoding, augmented)
+        return _Common(code, align, first, end, valid, encoding, augmented)
 
 
 class _Unknown(Exception):
-    """An instruction that is not known."""
+    """An instruction that is not known, or a description that is damaged."""
 
 
 class _Program:
