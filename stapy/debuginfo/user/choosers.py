@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
@@ -63,7 +64,10 @@ def choices(file: UserFile, table: FunctionTable, chooser: UserFunction) -> list
 def _described(file: UserFile) -> set[int]:
     from stapy.debuginfo.dwarf.read.frames import unwound
 
-    return unwound(file.elf)
+    try:
+        return unwound(file.elf)
+    except DebuginfoError:  # a damaged section, which programs run without
+        return set()
 
 
 def _function(

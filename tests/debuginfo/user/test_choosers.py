@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
 
 from stapy.cache import Cache
+from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.user.choosers import choices
 from stapy.debuginfo.user.programs import Programs
 from tests.debuginfo.user.sources import compiled, run
@@ -102,6 +104,19 @@ def test_names_are_not_needed(tmp_path: Path) -> None:
     assert _chosen(stripped, tmp_path) == expected
     run("objcopy", "--remove-section=.eh_frame", str(stripped))
     assert _chosen(stripped, tmp_path) == set()
+
+
+@pytest.mark.parametrize(("field", "value"), [(8, 0x802), (24, 1 << 62)])
+def test_without_readable_descriptions_of_frames(field: int, value: int, tmp_path: Path) -> None:
+    """Of an unknown compression, or outside of the file."""
+    path = compiled(tmp_path, _HEAD + _TWO + _TAIL, "-shared", "-fPIC", "-O2")
+    run("strip", str(path))
+    data = bytearray(path.read_bytes())
+    names = [section.name for section in ElfFile(bytes(data), "stripped").sections]
+    row = struct.unpack_from("<Q", data, 40)[0] + 64 * names.index(".eh_frame")
+    struct.pack_into("<Q", data, row + field, value)
+    path.write_bytes(data)
+    assert _chosen(path, tmp_path) == set()
 
 
 def test_the_c_library(tmp_path: Path) -> None:
