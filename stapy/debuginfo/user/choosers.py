@@ -17,18 +17,25 @@ from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
 
 _LARGEST = 1 << 14  # bytes of a chooser
 _STEPS = 10_000  # instructions that are followed, those that are met again included
-_RAX, _REGISTERS = 0, 16
+_RAX, _RCX, _REGISTERS = 0, 1, 16
 _REX_W, _REX_R, _REX_B = 8, 4, 1
-_LEA, _RET, _JUMPS = 0x8D, (0xC2, 0xC3), (0xE9, 0xEB)
+_LEA, _RET, _JUMPS, _LOOPS = 0x8D, (0xC2, 0xC3), (0xE9, 0xEB), (0xE0, 0xE1, 0xE2)
+_NOP = 0x90  # which is xchg with a bit of a register
 _CALL, _GROUP_CALLS = 0xE8, 0xFF
 # Opcodes of one byte, and of 0f, that change no register: comparisons, pushes, branches, nops.
-_COMPARES = frozenset((0x38, 0x39, 0x3A, 0x3B, 0x3C, 0x3D, 0x84, 0x85, 0xA8, 0xA9, 0x90))
+_COMPARES = frozenset((0x38, 0x39, 0x3A, 0x3B, 0x3C, 0x3D, 0x84, 0x85, 0xA8, 0xA9))
 _COMPARES_0F = frozenset((0x1E, 0x1F, 0xA3))
+_HINTS, _REPEAT = 0x1E, 0xF3  # with that prefix: endbr64, and rdssp, which reads into a register
 # Those that change registers which they do not name: rdtscp, cmpxchg, cmpxchg16b.
 _OTHERS_0F = frozenset((0x01, 0xB0, 0xB1, 0xC7))
 # Those whose ModRM has more of the opcode in place of a register.
 _GROUPS = frozenset((0x80, 0x81, 0x83, 0x8F, 0xC0, 0xC1, 0xC6, 0xC7, 0xD0, 0xD1, 0xD2, 0xD3, 0xFE))
 _GROUPS_F = (0xF6, 0xF7)
+# Those that write one byte of a register: without REX, registers 4 to 7 are ah, ch, dh and bh.
+_BYTES = frozenset((0x80, 0x86, 0x88, 0x8A, 0xC0, 0xC6, 0xD0, 0xD2, 0xF6, 0xFE)) | {
+    row for row in range(0x38) if row & 7 in (0, 2)
+}
+_BYTES_0F = frozenset((*range(0x90, 0xA0), 0xC0))
 
 _Values = frozenset[int]
 _State = tuple[_Values | None, ...]
@@ -138,12 +145,16 @@ class _ChooserWalk:
         """Compute what registers have behind an instruction."""
         register = (row.modrm >> 3 & 7) | (8 if row.rex & _REX_R else 0)
         other = (row.modrm & 7) | (8 if row.rex & _REX_B else 0)
+        if not row.rex and row.opcode in (_BYTES if row.map == x86.ONE_BYTE else _BYTES_0F):
+            register, other = register & 3, other & 3
         is_register = row.modrm >= 0 and row.modrm >> 6 == 3
         if row.is_vector or row.map > x86.MAP_0F:
-            return _without(state, register, *([other] if is_register else []))
+            return _UNKNOWN  # some have one more register, or bits of it elsewhere
         if row.map == x86.MAP_0F:
             if 0x40 <= row.opcode <= 0x4F and is_register and row.rex & _REX_W:
                 return _with(state, register, _joined(state[register], state[other]))
+            if row.opcode == _HINTS and _REPEAT in row.prefixes and is_register:
+                return _without(state, other)
             if 0x80 <= row.opcode <= 0x8F or row.opcode in _COMPARES_0F:
                 return state
             if row.modrm < 0 or row.opcode in _OTHERS_0F:
@@ -156,7 +167,7 @@ class _ChooserWalk:
     ) -> _State:
         opcode, behind = row.opcode, at + row.length
         if row.target is not None and opcode != _CALL:
-            return state
+            return _without(state, _RCX) if opcode in _LOOPS else state
         if opcode == _LEA and row.modrm & 0xC7 == 5 and row.rex & _REX_W:
             return _with(state, register, self._address(self._base + behind + self._last(behind)))
         if opcode in (0x89, 0x8B) and other is not None and row.rex & _REX_W:
@@ -168,6 +179,8 @@ class _ChooserWalk:
             return _with(state, to, self._address(self._last(behind)) if is_address else None)
         extension = row.modrm >> 3 & 7
         if opcode in _COMPARES or 0x50 <= opcode <= 0x57:
+            return state
+        if opcode == _NOP and not row.rex & _REX_B:
             return state
         if (opcode in (0x80, 0x81, 0x83) and extension == 7) or (
             opcode in _GROUPS_F and extension < 2

@@ -12,7 +12,7 @@ from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.user.choosers import choices
 from stapy.debuginfo.user.programs import Programs
-from tests.debuginfo.user.sources import compiled, run
+from tests.debuginfo.user.sources import built, compiled, run
 
 _HEAD = """
 typedef int function(int);
@@ -117,6 +117,46 @@ def test_without_readable_descriptions_of_frames(field: int, value: int, tmp_pat
     struct.pack_into("<Q", data, row + field, value)
     path.write_bytes(data)
     assert _chosen(path, tmp_path) == set()
+
+
+# Code behind "lea one(%rip), %rax", which changes rax or not, in ways that compilers do not use.
+_WAYS = [
+    ("lea two(%rip), %r8; xchg %rax, %r8", ""),  # 49 90
+    ("nop; pause", "one"),
+    ("{vex} blsr %rcx, %rax", ""),
+    ("{vex} shlx %rcx, %rdx, %rax", ""),
+    ("{vex} vmovmskps %xmm1, %eax", ""),
+    ("lea (%rax), %r9; mov %rax, %r9; vmovq %xmm1, %r9; mov %r9, %rax", ""),
+    ("pcmpestri $0, %xmm1, %xmm2", ""),
+    ("mov %rax, %rcx; loop 1f; 1: mov %rcx, %rax", ""),
+    ("rdsspq %rax", ""),
+    ("endbr64; nopw (%rax)", "one"),
+    ("mov %cl, %ah", ""),
+    ("mov $1, %ah", ""),
+    ("add %cl, %ah", ""),
+    ("incb %ah", ""),
+    ("shlb $1, %ah", ""),
+    ("notb %ah", ""),
+    ("xchg %bh, %ah", ""),
+    ("setz %ah", ""),
+    ("xadd %cl, %ah", ""),
+    ("mov %cl, %spl; mov %cl, %r12b", "one"),
+    ("cmp %cl, %ah; test %ah, %ah; cmpb $1, %ah", "one"),
+    ("add %esi, %edi", "one"),
+]
+
+
+@pytest.mark.parametrize(("code", "names"), _WAYS)
+def test_instructions_that_change_registers(code: str, names: str, tmp_path: Path) -> None:
+    lines = [".text"]
+    for name, body in (("one", "ret"), ("two", "nop; ret")):
+        lines += [f".type {name}, @function", f"{name}: {body}", f".size {name}, .-{name}"]
+    lines += [".globl chosen", ".type chosen, @gnu_indirect_function"]
+    lines += [f"chosen: lea one(%rip), %rax; {code}; ret", ".size chosen, .-chosen"]
+    lines += ['.section .note.GNU-stack,"",@progbits', ""]
+    (tmp_path / "code.s").write_text("\n".join(lines))
+    path = built(tmp_path / "code", str(tmp_path / "code.s"), "-shared", "-nostdlib")
+    assert _chosen(path, tmp_path) == _addresses(path, names)
 
 
 def test_the_c_library(tmp_path: Path) -> None:
