@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
@@ -52,29 +51,14 @@ def choices(file: UserFile, table: FunctionTable, chooser: UserFunction) -> list
     """
     if not 0 < chooser.size <= _LARGEST:
         return []
-    described: set[int] | None = None
 
     def is_function(address: int) -> bool:
-        nonlocal described
         if file.code_offset(address) is None:
             return False
-        if table.aliases(address):
-            return True
-        if described is None:
-            described = _described(file)
-        return address in described
+        return bool(table.aliases(address)) or address in file.unwound
 
     found = _ChooserWalk(file, chooser, is_function).run()
     return [_function(file, table, chooser, address) for address in sorted(found or ())]
-
-
-def _described(file: UserFile) -> set[int]:
-    from stapy.debuginfo.dwarf.read.frames import unwound
-
-    try:
-        return unwound(file.elf)
-    except DebuginfoError:  # a damaged section, which programs run without
-        return set()
 
 
 def _function(

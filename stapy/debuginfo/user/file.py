@@ -141,6 +141,16 @@ class UserFile:
         return bool(self.dynamic.soname) or not interpreted
 
     @cached_property
+    def unwound(self) -> set[int]:
+        """The addresses where ``.eh_frame`` describes a function; none where it is damaged."""
+        from stapy.debuginfo.dwarf.read.frames import unwound
+
+        try:
+            return unwound(self.elf)
+        except DebuginfoError:  # of a section that programs run without
+            return set()
+
+    @cached_property
     def dynamic(self) -> Dynamic:
         """What the dynamic section says; nothing for a static program."""
         return _dynamic(self)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache
+from stapy.debuginfo.dwarf.read import frames
+from stapy.debuginfo.dwarf.read.frames import unwound
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.user.choosers import choices
 from stapy.debuginfo.user.programs import Programs
@@ -104,6 +106,21 @@ def test_names_are_not_needed(tmp_path: Path) -> None:
     assert _chosen(stripped, tmp_path) == expected
     run("objcopy", "--remove-section=.eh_frame", str(stripped))
     assert _chosen(stripped, tmp_path) == set()
+
+
+def test_descriptions_of_frames_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = compiled(tmp_path, _HEAD + _TWO + _TAIL, "-shared", "-fPIC", "-O2")
+    run("strip", str(path))
+    read = []
+    monkeypatch.setattr(frames, "unwound", lambda elf: read.append(elf) or unwound(elf))
+    programs = Programs(Cache(tmp_path / "cache"), lambda text: pytest.fail(text))
+    file = programs.open(str(path))
+    table = programs.functions(file)
+    for _ in range(3):
+        assert len(choices(file, table, table.named("chosen")[0])) == 2
+    assert len(read) == 1
 
 
 @pytest.mark.parametrize(("field", "value"), [(8, 0x802), (24, 1 << 62)])

@@ -194,9 +194,11 @@ def _by_symbols(
     is_pattern = number_of(target) is None and any(char in text_of(target) for char in WILDCARDS)
     if "return" in found:
         functions = armable.returnable(functions, table, head.file, found["return"])
+    meant: list[UserFunction] = []
     choosers = [] if is_pattern else [row for row in functions if row.is_indirect]
     if choosers:
         functions = chosen.opened(functions, table, head.file)
+        meant = functions
         if "return" in found:
             functions = armable.returnable(functions, table, head.file, found["return"])
     places = [(chosen.title(function, choosers), function.address) for function in functions]
@@ -204,7 +206,7 @@ def _by_symbols(
     taken = armable.accepted(places, head.file, target, services, is_pattern=many)
     functions = [function for function in functions if function.address in taken]
     if choosers:
-        chosen.warn(choosers, len(places), functions, target, services)
+        chosen.warn(choosers, meant, functions, target, services)
     return [_match(point, target, function, head) for function in functions]
 
 
