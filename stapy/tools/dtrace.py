@@ -248,9 +248,9 @@ class _Tokens:
             raise self.wrong(f"'{word or 'the end'}' is no name of a {what}")
         return word
 
-    def wrong(self, text: str) -> DtraceError:
-        """Say what is wrong at the word taken last."""
-        line = self.rows[min(self.at, len(self.rows)) - 1][1] if self.rows else 1
+    def wrong(self, text: str, line: int = 0) -> DtraceError:
+        """Say what is wrong on a line, or at the word taken last."""
+        line = line or self.rows[min(self.at, len(self.rows)) - 1][1] if self.rows else 1
         return DtraceError(f"{self.name}:{line}: {text}")
 
 
@@ -259,7 +259,10 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def providers(text: str, name: str = "<text>") -> list[Provider]:
-    """Parse the providers of a file, leaving out types, stability, pragmas and clauses."""
+    """Parse the providers of a file, leaving out types, stability, pragmas and clauses.
+
+    Raises `DtraceError` where one seems to be meant that is none.
+    """
     tokens = _Tokens(text, name)
     found: list[Provider] = []
     while word := tokens.next():
@@ -267,7 +270,17 @@ def providers(text: str, name: str = "<text>") -> list[Provider]:
             found.append(_provider(tokens))
         elif word != ";":
             _skip(tokens, word)
+    if not found:
+        for word, line in tokens.rows:
+            if word.lower() == "provider":
+                raise tokens.wrong(_no_provider(word), line)
     return found
+
+
+def _no_provider(word: str) -> str:
+    if word != "provider":
+        return f"'{word}' is no provider: the word is 'provider'"
+    return "'provider' stands in a declaration: a ';' or '}' is missing before it"
 
 
 def _skip(tokens: _Tokens, word: str) -> None:
@@ -275,6 +288,8 @@ def _skip(tokens: _Tokens, word: str) -> None:
     depth = 0
     is_clause = word in ("BEGIN", "END", "ERROR")
     while word:
+        if depth == 0 and word.lower() == "provider":
+            raise tokens.wrong(_no_provider(word))
         depth += (word in "{(") - (word in "})")
         is_clause = is_clause or (word == ":" and depth == 0)
         if depth <= 0 and (word == ";" or (word == "}" and is_clause)):

@@ -231,6 +231,11 @@ def test_the_preprocessor_is_asked_on_demand(
         ("provider p { probe x(" + ", ".join(["int"] * 13) + "); };", "'x' has 13 arguments"),
         ("provider p { probe x();", "'the end' where 'probe'"),
         ("struct x {", "a declaration has no end"),
+        ("\nProvider p { probe x(); };", "x.d:2: 'Provider' is no provider"),
+        ("PROVIDER p { probe x(); }", "x.d:1: 'PROVIDER' is no provider"),
+        ("provider a { };\nProvider p { probe x(); };", "x.d:2: 'Provider' is no provider"),
+        ("int x\nprovider p { probe x(); };", "x.d:2: 'provider' stands in a declaration"),
+        ("struct x { int y;\nprovider p { probe x(); };};", "x.d:2: 'provider' stands in"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(
@@ -281,7 +286,16 @@ def test_the_compilers_complaint_is_passed_on(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "int x;", "BEGIN{}", "syscall:::entry /pid == 1/ { trace(1); }\nEND { exit(0); }"]
+    "text",
+    [
+        "",
+        "int x;",
+        "/* provider */ // Provider p {\n",
+        "#pragma D provider\n",
+        'BEGIN { trace("provider"); }',
+        "BEGIN{}",
+        "syscall:::entry /pid == 1/ { trace(1); }\nEND { exit(0); }",
+    ],
 )
 def test_a_file_without_providers_makes_an_empty_object(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -293,6 +307,7 @@ def test_a_file_without_providers_makes_an_empty_object(
         assert dtrace.main(["-q", "-x", "nolibs", word, "-s", "x.d"]) == 0
         assert "x.d: there is no provider" in capsys.readouterr().err
         assert Path(made).exists()
+    text += "struct s { char *provider; };"
     assert [row.name for row in dtrace.providers(text + "provider p { probe x(); };")] == ["p"]
 
 
