@@ -12,6 +12,7 @@ from stapy.paths import data_dir, package_dir
 from stapy.tools.replacing import create, replace
 
 NAME = "dtrace"
+_MODE = 0o755
 _MARK = b"# Made by stapy dtrace --install."
 # The folder of a build may have files with the names of Python's modules: none is taken from there.
 _CODE = (
@@ -31,7 +32,7 @@ def main(words: list[str]) -> None:
     """
     if len(words) != 1:
         raise EntryError("--install takes a folder, and nothing else")
-    path = _made(Path(words[0]))
+    path = _made(Path(words[0]).absolute())
     lines = [f"sys/sdt.h is in {data_dir('include')}: CPPFLAGS=-I… where there is none"]
     first = shutil.which(NAME)
     if first is None or not Path(first).samefile(path):
@@ -52,10 +53,9 @@ def _made(folder: Path) -> Path:
     if path.is_symlink() or path.exists():
         if path.is_symlink() or not path.is_file() or not _is_ours(path):
             raise EntryError(f"'{path}' is not stapy's, and stays; name another folder")
-        replace(path, text)
+        replace(path, text, _MODE)
     else:
-        create(path, text)
-    path.chmod(0o755)
+        create(path, text, _MODE)
     return path
 
 

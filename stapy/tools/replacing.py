@@ -40,8 +40,10 @@ class _Begun(Record):
             os.unlink(self.name)  # noqa: PTH108
 
 
-def replace(path: Path, data: bytes) -> None:
-    """Put new content into a file, wholly or not at all; links to it, its mode and owner stay.
+def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Put new content into a file, wholly or not at all; links to it and its owner stay.
+
+    So does its mode, unless one is given.
 
     What is no regular file, as a pipe, is written to, and so is a file whose owner, access list
     or second name another file in its place would not have.
@@ -52,29 +54,31 @@ def replace(path: Path, data: bytes) -> None:
     begun = _beside(os.path.realpath(path))
     if begun is None:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb") as file:
-            _fill(file, data)
+            _fill(file, data, mode)
         return
     try:
         with os.fdopen(begun.fd, "wb") as file:
-            _fill(file, data)
+            _fill(file, data, mode)
         begun.finish()
     except BaseException:
         begun.drop()
         raise
 
 
-def create(path: Path, data: bytes) -> None:
+def create(path: Path, data: bytes, mode: int | None = None) -> None:
     """Make a new file, wholly or not at all; `FileExistsError` where one is."""
     with path.open("xb") as file:
         try:
-            _fill(file, data)
+            _fill(file, data, mode)
         except BaseException:
             path.unlink()
             raise
 
 
-def _fill(file: BufferedWriter, data: bytes) -> None:
+def _fill(file: BufferedWriter, data: bytes, mode: int | None) -> None:
     """Make this the content of a file, for good: also when the machine stops now."""
+    if mode is not None:
+        os.fchmod(file.fileno(), mode)
     file.write(data)
     file.truncate()
     file.flush()

@@ -6,13 +6,14 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stapy.debuginfo.user import sdt
 from stapy.debuginfo.user.file import UserFile
 from stapy.paths import data_dir
-from stapy.tools import dtrace
+from stapy.tools import dtrace, entry
 from tests.tools.test_dtrace import PROGRAM, PROVIDERS
 
 # What the makefiles of PostgreSQL, Perl and Ruby do, with the objects behind -G.
@@ -76,6 +77,42 @@ def test_it_is_made_anew_and_found(
         assert dtrace.main(["--install", str(folder)]) == 0
         assert "$PATH" not in capsys.readouterr().err
         assert os.access(folder / "dtrace", os.X_OK)
+
+
+def test_its_path_is_told_from_the_root(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert dtrace.main(["--install", "."]) == 0
+    told = capsys.readouterr()
+    assert told.out == f"{folder}/dtrace\n"
+    assert f"DTRACE={folder}/dtrace" in told.err
+
+
+@pytest.mark.parametrize("name", ["create", "replace"])
+def test_a_link_in_its_place_is_not_followed(
+    name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be put there right behind us; the mode is that of the file that was written."""
+    place, other = folder / "dtrace", tmp_path / "other"
+    other.write_text("")
+    other.chmod(0o600)
+    if name == "replace":
+        assert dtrace.main(["--install", str(folder)]) == 0
+        place.chmod(0o644)
+    made = getattr(entry, name)
+    modes = []
+
+    def written(path: Path, *words: Any) -> None:
+        made(path, *words)
+        modes.append(path.stat().st_mode & 0o777)
+        path.unlink()
+        path.symlink_to(other)
+
+    monkeypatch.setattr(entry, name, written)
+    dtrace.main(["--install", str(folder)])
+    assert modes == [0o755]
+    assert other.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("kind", ["program", "empty", "folder", "link", "dangling", "own link"])
