@@ -22,7 +22,7 @@ from stapy.options.given import GivenOptions, place_of
 from stapy.options.option import Option, UsageError
 from stapy.options.setters import MESSAGE_FORMATS
 from stapy.options.table import TABLE
-from stapy.options.tools import TOOLS
+from stapy.options.tools import ALWAYS_TOOLS, TOOLS
 from stapy.paths import is_file
 from stapy.run import streams
 from stapy.run.signals import hear_of_children
@@ -53,7 +53,8 @@ def usage() -> str:
         "   or: stapy [options] -l PROBE | -L PROBE",
         "   or: stapy [options] -i [FILE] [arguments]",
         "",
-        "Tools, unless the current folder has a script of that name (NAME --help tells more):",
+        "Tools, unless the current folder has a script of that name (NAME --help tells more;",
+        "dtrace is always the tool):",
         *(f"  {name:<28} {text}" for name, text in TOOLS.items()),
         "",
         "Options:",
@@ -416,9 +417,10 @@ def _serve(options: Options) -> int:
 def _is_script(name: str) -> bool:
     """Tell whether the name of a tool is a file's, which comes first, as in SystemTap.
 
+    Some names are always the tool's, and the file is one with ``./``.
     Whoever calls the tool must not run what somebody else has put there.
     """
-    if not is_file(name):
+    if name in ALWAYS_TOOLS or not is_file(name):
         return False
     from stapy.trust import why_untrusted
 

@@ -15,5 +15,7 @@ TOOLS = {
     "pack": "write stapy-run as one file, for machines that have only Python",
     "complete": "have bash, zsh or fish complete what is typed",
 }
+# Those that builds of other programs call, whose folders have files of that name.
+ALWAYS_TOOLS = ("dtrace",)
 # Programs that are called apart: stapy-run, stapy-merge.
 APART = ("run", "merge")

@@ -44,7 +44,7 @@ Options of SystemTap that have no effect here are told in a warning, those that 
 run without are refused.
 .SH TOOLS
 The first word may name a tool in place of a script, unless the current folder has a file of that
-name;
+name (dtrace is always the tool);
 .B stapy
 \\fITOOL\\fR \\fB\\-\\-help\\fR
 lists the options of each.

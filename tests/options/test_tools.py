@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy import cli
-from stapy.options.tools import TOOLS
+from stapy.options.tools import ALWAYS_TOOLS, TOOLS
 
 SCRIPT = "probe begin { exit() }\n"
 
@@ -30,8 +30,14 @@ def test_a_script_of_that_name(
     folder: Path, name: str, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / name).write_text(SCRIPT)
-    assert cli.main([form.format(name), "-p1"]) == 0
-    assert "exit()" in capsys.readouterr().out
+    if form.format(name) in ALWAYS_TOOLS:
+        assert cli.main([name, "--help"]) == 0
+        assert f"stapy {name}" in capsys.readouterr().out
+        (folder / name).chmod(0o666)
+        assert cli.main([name, "--help"]) == 0
+    else:
+        assert cli.main([form.format(name), "-p1"]) == 0
+        assert "exit()" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", TOOLS)
