@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy.cache.store import Cache, file_identity, files_below, key_of
+from stapy.cache.store import Cache, file_identity, files_below, key_of, own_state
 from stapy.debuginfo.dwarf.files.paths import fingerprint
 from stapy.options.table import RUN_ONLY
 from stapy.paths import data_dir, package_dir
@@ -45,7 +45,6 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel, tools: s
     """
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     folders = [
-        package_dir(),
         runtime,
         data_dir("templates"),
         data_dir("tapsets"),
@@ -58,6 +57,7 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel, tools: s
         *fingerprint(kernel),
         *(_identity(path) for path in (kernel.image, kernel.build_dir) if path is not None),
         *extra,
+        own_state(package_dir()),
         # In one piece: there are a thousand, and this is done for each key that a shell completes.
         repr([row for folder in folders for row in files_below(folder)]),
         *_target(texts, options),

@@ -16,6 +16,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -70,6 +71,16 @@ def files_below(folder: str | Path) -> Iterator[tuple[str, int, int]]:
         elif not entry.name.endswith(".pyc"):
             status = entry.stat()
             yield entry.path, status.st_size, status.st_mtime_ns
+
+
+@cache
+def own_state(folder: str | Path) -> str:
+    """Name the state that a folder of our modules had when this process first asked for it.
+
+    What runs on through an upgrade (a language server, a shell) keeps the modules that it has:
+    what these make must not be kept under the name of what the new ones make.
+    """
+    return repr(list(files_below(folder)))
 
 
 class Cache:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.cache import Cache, file_identity, key_of
+from stapy.cache import Cache, file_identity, key_of, own_state
 from stapy.options import Options
 
 KEY = key_of("a")
@@ -35,6 +35,16 @@ def test_what_was_put_comes_back(cache: Cache, size: int, tmp_path: Path) -> Non
     cache.put_file("y", KEY, tmp_path / "file")
     assert cache.get_bytes("y", KEY) == data
     assert cache.get("z", KEY) is None
+
+
+def test_a_program_that_is_upgraded_while_it_runs(tmp_path: Path) -> None:
+    """What the modules that it has make is not kept under the name of what the new ones make."""
+    module = tmp_path / "module.py"
+    module.write_text("old")
+    before = own_state(tmp_path)
+    module.write_text("another one")
+    assert own_state(tmp_path) == before
+    assert own_state.__wrapped__(tmp_path) != before
 
 
 def test_folders(cache: Cache, tmp_path: Path) -> None:

@@ -202,10 +202,10 @@ def test_functions_about_programs_are_all_there() -> None:
 
 def test_what_reads_the_language_is_part_of_the_key() -> None:
     """Trees of a parser that has changed since are not taken from the cache."""
-    from stapy.parse.library.library import _shape
+    from stapy.parse.library.library import _SHAPE
 
     home = Path(stapy.__file__).parent / "parse"
-    named = {str(Path(path).relative_to(home)) for path, *_ in ast.literal_eval(_shape())}
+    named = {str(Path(path).relative_to(home)) for path, *_ in ast.literal_eval(_SHAPE)}
     assert named == {str(path.relative_to(home)) for path in home.rglob("*.py")}
     assert {"actions.py", "library/syscalls.py", "rules/statements.py"} <= named
 

@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from stapy.cache import Cache, files_below
+from stapy.cache import Cache, own_state
 from stapy.diagnostics import Diagnostics, SourceMap, Span
 from stapy.parse import parse_script
 from stapy.parse.definitions import Macro
@@ -31,6 +31,8 @@ from stapy.parse.preprocess import Preprocessor
 Generate = Callable[[str, PreprocessFacts], dict[str, str]]
 
 _NOTHING: Declared = ([], [], [], [])
+# The state of this package, which says how the language is read: a part of the key.
+_SHAPE = own_state(Path(__file__).parent.parent)
 
 
 class Library:
@@ -56,7 +58,7 @@ class Library:
         self._stamps = list(library_files(dirs, facts))
         self._by_path = {path: (mtime, size) for path, mtime, size in self._stamps}
         macro_stamp = repr([stamp for stamp in self._stamps if stamp[0].endswith(".stpm")])
-        self._key = "\n".join([_shape(), facts.key(), *dirs, macro_stamp])
+        self._key = "\n".join([_SHAPE, facts.key(), *dirs, macro_stamp])
         self._disk = CacheFiles(cache_dir, may_read=read_cache)
         self._name = digest(self._key)
         self._texts: dict[str, str] = {}
@@ -282,8 +284,3 @@ def open_library(
         diagnostics,
         read_cache=cache is None or not cache.poisoned,
     )
-
-
-def _shape() -> str:
-    """Name the state of this package, which says how the language is read: a part of the key."""
-    return repr(list(files_below(Path(__file__).parent.parent)))
