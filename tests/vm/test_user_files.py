@@ -170,8 +170,8 @@ def test_a_file_system_that_stops_answering(guest: Machine, release: str, tmp_pa
     lines, result = shell(guest, modules, text)
     assert lines == [
         "goes on", "ended", "0", "status 0", "hits 3",
-        f"WARNING: whether '{place}/hung' is replaced is not known: its file system does not "
-        "answer",
+        f"WARNING: whether '{place}/hung' is replaced is not known: its file system has not "
+        "answered within 5 seconds",
     ], (lines, result.stderr)  # fmt: skip
 
 
