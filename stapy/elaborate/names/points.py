@@ -181,6 +181,8 @@ class Points:
             piece = ConditionPiece(point.condition, file)
             way = replace(way, conditions=[*way.conditions, piece])
         wild = len(hits) > 1 or any(is_wild(c.name) for c in point.components)
+        if way.is_user and not (wild or way.chain or self.only_names):
+            self._tell_never(hits, point)
         result: list[Derived] = []
         failure: PointError | None = None
         for hit in hits:
@@ -230,12 +232,8 @@ class Points:
         if hit.node.interpreted and not hit.suffix:
             result += self._interpreted(hit, point, way, middle)
         failure: PointError | None = None
-        is_wild_card = any(is_wild(component.name) for component in point.components)
-        is_named = way.is_user and not way.chain and not is_wild_card
         for load in hit.node.aliases:
             for alias in load():
-                if is_named:
-                    self._tell_never(alias, name, point.span)
                 try:
                     result += self._alias(alias, hit, way, middle, name)
                 except PointError as error:
@@ -314,16 +312,18 @@ class Points:
 
     # --- messages -------------------------------------------------------
 
-    def _tell_never(self, alias: AliasSource, name: str, span: Span) -> None:
+    def _tell_never(self, hits: list[PointMatch], point: n.ProbePoint) -> None:
         """Warn of a point of the library that later kernels do not reach: it waits in silence."""
-        points = [dotted(point.components) for point in alias.decl.points]
-        if points == ["never"] and alias.file.script.is_library and not self.only_names:
-            self.services.diagnostics.warning(
-                "W0616",
-                f"{name} is never hit: it stands for the probe point never",
-                span,
-                hint=f"stapy --doc {name} says why",
-            )
+        for alias in (alias for hit in hits for load in hit.node.aliases for alias in load()):
+            stands_for = [dotted(one.components) for one in alias.decl.points]
+            if stands_for == ["never"] and alias.file.script.is_library:
+                name = dotted(point.components)
+                self.services.diagnostics.warning(
+                    "W0616",
+                    f"{name} is never hit: it stands for the probe point never",
+                    point.span,
+                    hint=f"stapy --doc {name} says why",
+                )
 
     @staticmethod
     def _mismatch(point: n.ProbePoint, mismatch: Mismatch, lists: Lists) -> PointError:
