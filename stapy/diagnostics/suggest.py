@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-SHORTEST = 3  # letters of a variable's name that may be a mistake for another one
-
 
 def distance(a: str, b: str, limit: int) -> int:
     """Edit distance (a swap of neighbours counts one); ``limit + 1`` when it is larger."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE
+from stapy.diagnostics.suggest import did_you_mean
 from stapy.elaborate.names import syntax
 from stapy.parse import nodes as n
 from stapy.parse.print_expr import print_expr
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _RETURN = ".return"
 _MAX_DEPTH = 8
 _MOST_TOLD = 10  # names that a hint lists
+_SHORTEST = 3  # letters of a name that may be a mistake for another one
 
 
 class EntryVariable(Record):
@@ -41,6 +43,12 @@ class NamesOfProbe(Record):
         """List what the aliases set, also what nobody reads and the program has lost."""
         names = {name for point in self.chain for name in _assigned(self.points, point)}
         return sorted(name for name in names if not name.startswith("__"))
+
+    def similar(self, name: str, near: set[str]) -> str:
+        """Suggest one of ``near``, or what the aliases set, by a name like this; "" for none."""
+        if len(name) < _SHORTEST:
+            return ""
+        return did_you_mean(name, sorted(near.union(self.set_by_aliases()) - {name}))
 
     def told(self) -> str:
         """Say what the aliases set, "" where that is nothing or long."""

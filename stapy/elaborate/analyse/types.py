@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
 from stapy.diagnostics.habits import argument_hint, variable_hint
-from stapy.diagnostics.suggest import SHORTEST, did_you_mean
 from stapy.elaborate.analyse.constraints import Constraints
 from stapy.elaborate.analyse.rules import RULES, loop_value
 from stapy.elaborate.lower.printing import wants
@@ -121,10 +120,10 @@ class Inference(Constraints):
 
     def _similar(self, name: str, names: NamesOfProbe | None) -> str:
         """Suggest variables named like one that has no value, "" for none or for a short name."""
-        if names is None or len(name) < SHORTEST:
+        if names is None:
             return ""
         near = {var.name for var in names.near if not is_open(self.types.find(var.type))}
-        return did_you_mean(name, sorted(near.union(names.set_by_aliases()) - {name}))
+        return names.similar(name, near)
 
 
 def _settle_pieces(item: p.PrintOp | p.PrettyPrint) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
 from stapy.diagnostics.habits import argument_hint, variable_hint
-from stapy.diagnostics.suggest import SHORTEST, did_you_mean
 from stapy.elaborate.analyse import check, entryvars
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.pending import warn_of
@@ -97,12 +96,9 @@ def _target_hint(probe: TypedProbe | None, name: str, services: Services) -> str
 
 def _similar_hint(typed: Typed, chain: list[str], name: str, assigned: set[str]) -> str:
     """Suggest what the body, its aliases or another probe set by a name like this, "" for none."""
-    if len(name) < SHORTEST:
-        return ""
-    aliases = entryvars.NamesOfProbe(typed.points, chain, []).set_by_aliases()
     infos = typed.symbols.infos.values()
     shared = {info.var.name for info in infos if not info.is_library}
-    return did_you_mean(name, sorted(assigned.union(aliases, shared) - {name}))
+    return entryvars.NamesOfProbe(typed.points, chain, []).similar(name, assigned | shared)
 
 
 def never_assigned_globals(
