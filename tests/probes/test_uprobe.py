@@ -15,9 +15,7 @@ import pytest
 
 from stapy.debuginfo.user import linker_cache, processes
 from stapy.debuginfo.user.file import UserFile
-from stapy.debuginfo.user.symbols import INDIRECT, UserFunction, nothing
 from stapy.probes.families import by_name
-from stapy.probes.families.uprobe.chosen import opened
 from stapy.run.ground.linker_cache import levels_of
 from stapy.translate.module import make_source
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, built, compiled
@@ -354,52 +352,6 @@ def test_the_program_of_a_command(
 def test_a_command_without_a_program(line: str, reason: str) -> None:
     items = probe('process.function("work")', command=line).diagnostics.items
     assert reason in items[0].notes[0]
-
-
-def test_a_function_that_is_chosen_means_what_runs(folder: Path) -> None:
-    """A pattern matches names, and so the code that chooses."""
-    path = folder / "program"
-    for tail in ("", ".return", ".call"):
-        point = f'process("{path}").function("chosen"){tail}'
-        result = probe(point)
-        assert result.codes == ["W0690"]
-        (warning,) = result.diagnostics.items
-        assert warning.where.startswith("probed: 1 that may be chosen")
-        assert warning.notes[1:] == ["probed: fast"]
-        (row,) = rows(f"probe {point} {{ println(1) }}", "uprobe")
-        assert row["offset"] == symbol(path, "fast")
-    point = f'process("{path}").function("chos*")'
-    assert probe(point).codes == []
-    (row,) = rows(f"probe {point} {{ println(1) }}", "uprobe")
-    assert row["offset"] == symbol(path, "choose")
-
-
-def test_choosers_of_one_name_are_followed_as_far_as_they_are_few(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = UserFile.open(folder / "program")
-    choosers = [UserFunction("f", address, 0, 8, INDIRECT) for address in range(0, 8000, 8)]
-    chosen = UserFunction("g", 9000, 0, 8, 0)
-    monkeypatch.setattr("stapy.probes.families.uprobe.chosen.choices", lambda *_: [chosen])
-    assert opened(choosers, nothing(file), file) == [chosen, *choosers[64:]]
-
-
-@pytest.mark.parametrize("name", ["memset", "gettimeofday"])
-def test_what_is_not_probed_of_those_that_may_be_chosen_is_said(name: str) -> None:
-    result = probe(f'process("libc.so.6").function("{name}")')
-    labels = [item.where for item in result.diagnostics.items]
-    if name == "memset":
-        assert result.codes == ["W0691", "W0690"]
-        assert labels[0].endswith(" left out")
-        assert " of " in labels[1]
-        probed, left_out, why = result.diagnostics.items[1].notes[1:]
-        assert left_out.startswith("left out: ") and probed.startswith("probed: ")
-        assert not set(left_out[10:].split(", ")) & set(probed[8:].split(", "))
-        assert len(left_out[10:].split(", ")) == int(labels[0].split()[0])
-        assert "does not hit the probe" in why
-    else:
-        assert result.codes == ["W0690"]
-        assert labels == ["this is hit when it is chosen, not when it is called"]
 
 
 @pytest.mark.parametrize(
