@@ -9,8 +9,9 @@ from stapy.ir import program as p
 from stapy.ir.switches import switch_of
 from stapy.ir.walk import walk
 from stapy.translate.c.text import comment, name_literal, number, string_literal
-from stapy.translate.lower import embedded, functions
+from stapy.translate.lower import embedded, functions, handlers
 from stapy.translate.lower.signatures import signature
+from stapy.translate.sharing import SharedBody, share
 from stapy.translate.sites import Sites, row_of
 from stapy.translate.state import Unit
 from stapy.translate.tables import conditions
@@ -36,7 +37,7 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
     """
     program = unit.program
     sites = Sites(unit)
-    handlers = _handlers(unit)
+    handler_rows = _handlers(unit)
     bodies = [
         functions.function_text(unit, function)
         if function.code is None
@@ -80,8 +81,8 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
         "functions": bodies,
         "conditions": tests,
         "is_rearmed": _is_rearmed(unit),
-        "handlers": handlers,
-        "has_many_handlers": len(handlers) > MANY_HANDLERS,
+        "handlers": handler_rows,
+        "has_many_handlers": len(handler_rows) > MANY_HANDLERS,
         "probes": probes,
         "families": families,
         "frame_bytes": frame_bytes(unit),
@@ -241,7 +242,7 @@ def _handlers(unit: Unit) -> list[Model]:
     """Write the C of every handler and of the tables of locks that it needs."""
     points: dict[int, list[str]] = {}
     slots: dict[int, str] = {}
-    known = {id(item): item for item in all_handlers(unit.program)}
+    known = all_handlers(unit.program)
     for probe in unit.program.probes:
         for handler in (probe.handler, probe.entry):
             if handler is None:
@@ -249,11 +250,34 @@ def _handlers(unit: Unit) -> list[Model]:
             points.setdefault(id(handler), []).extend(probe.points)
             if probe.slots:
                 slots[id(handler)] = unit.slots(probe.slots)
+    shared = _shared_bodies(unit, known, slots)
     rows = []
-    for key, handler in known.items():
-        text = functions.handler_text(unit, handler, points.get(key, []), slots.get(key, ""))
+    for handler in known:
+        where, own_slots = points.get(id(handler), []), slots.get(id(handler), "")
+        body = shared.get(id(handler))
+        if body is None:
+            text = handlers.handler_text(unit, handler, where, own_slots)
+        else:
+            at = body.members.index(handler)
+            if at == 0:
+                text = handlers.shared_text(unit, body, own_slots)
+                rows.append({"text": text, "tables": unit.new_lock_tables()})
+            text = handlers.sharer_text(unit, body, at, where)
         rows.append({"text": text, "tables": unit.new_lock_tables()})
     return rows
+
+
+def _shared_bodies(
+    unit: Unit, known: list[p.Handler], slots: dict[int, str]
+) -> dict[int, SharedBody]:
+    """Find the handlers that share a body, by their identity; none where there are few.
+
+    What programs are told of a print has its texts and its place, so that none are shared then.
+    """
+    if len(known) <= MANY_HANDLERS or unit.records is not None:
+        return {}
+    bodies = share(known, lambda handler: slots.get(id(handler), ""), unit.string_room)
+    return {id(handler): body for body in bodies for handler in body.members}
 
 
 def _conditions(unit: Unit) -> list[Model]:

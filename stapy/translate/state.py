@@ -21,6 +21,7 @@ from stapy.translate.tables.records import PrintTable
 
 if TYPE_CHECKING:
     from stapy.options import Options
+    from stapy.translate.sharing import SharedBody
     from stapy.translate.tables.automaton import Automaton
     from stapy.translate.templating import Model
 
@@ -83,6 +84,10 @@ class Unit:
     def handler_name(self, handler: p.Handler) -> str:
         """Return the C name of a handler."""
         return _prefixed("h_", handler.c_name)
+
+    def shared_name(self, shared: SharedBody) -> str:
+        """Return the C name of a body that handlers share, and of their record."""
+        return "body_" + self.handler_name(shared.handler).removeprefix("h_")
 
     def lock_name(self, var: p.Global) -> str:
         """Return the C name of a global's lock."""

@@ -113,7 +113,7 @@ def _in_array(body: FunctionWriter, expr: p.InArray) -> Value:
 def slot(body: FunctionWriter, var: p.Global, array: str, expr: p.Expr) -> str:
     """Find or make an element's long; return the C text of the element."""
     pointer = body.temp("s64 *", "slot")
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     name = body.unit.global_name(var)
     body.out.line(f"{pointer} = stapy_map_slot(c, {name}, {array}, {place});")
     body.out.guard(f"!{pointer}", body.fail())
@@ -122,7 +122,7 @@ def slot(body: FunctionWriter, var: p.Global, array: str, expr: p.Expr) -> str:
 
 def set_string(body: FunctionWriter, var: p.Global, array: str, value: Value, expr: p.Expr) -> None:
     """Write ``var[keys] = value`` for a string."""
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     name = body.unit.global_name(var)
     body.check(f"stapy_map_set_string(c, {name}, {array}, {value.text}, {place})")
 
@@ -216,7 +216,7 @@ def stat_value(
 ) -> Value:
     """Read one number of a statistic; all but count and sum fail when it is empty."""
     result = body.temp("s64", op)
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     call = f"stapy_stat_value(c, {pointer}, {STAT_OPS[op]}, {shift}, &{result}, {place})"
     known = body.last_stat
     if op in STAT_NEVER_FAILS:
@@ -235,6 +235,6 @@ def _bucket_read(body: FunctionWriter, expr: p.BucketRead | p.BucketIn) -> Value
     pointer = stat_pointer(body, expr.stat)
     shape = body.unit.shape(stat_var(expr.stat))
     result = body.temp("s64", "bucket")
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     body.check(f"stapy_stat_bucket(c, {pointer}, &{shape}, {bucket.text}, &{result}, {place})")
     return Value(result)

@@ -70,7 +70,7 @@ def update(body: FunctionWriter, expr: p.AssignOp, text: str, value: Value) -> N
     """Write ``text op= value`` for a C lvalue that is an s64."""
     op = expr.op[:-1]
     if op in FAILING and value.constant in (None, 0, -1):
-        place = body.unit.places.of_operator(expr.target, expr.value, expr.span)
+        place = body.place_of_operator(expr.target.span, expr.value.span, expr.span)
         pointer = text[1:] if text.startswith("*") else f"&{text}"
         call = f"{FAILING[op].function}(c, {text}, {value.text}, {pointer}, {place})"
         body.check(call)
@@ -99,7 +99,7 @@ def combine(body: FunctionWriter, expr: p.AssignOp, old: Value, value: Value) ->
         op,
         old,
         value,
-        lambda: body.unit.places.of_operator(expr.target, expr.value, expr.span),
+        lambda: body.place_of_operator(expr.target.span, expr.value.span, expr.span),
     )
 
 
@@ -122,7 +122,7 @@ def _assign_element(body: FunctionWriter, expr: p.AssignOp, target: p.ElementRef
     arrays.keep_from_map(body, keys)
     array = arrays.fill(body, keys)
     if expr.op == "<<<":
-        place = body.unit.places.of(target.span)
+        place = body.place(target.span)
         name = body.unit.global_name(var)
         body.check(f"stapy_map_add(c, {name}, {array}, {value.text}, {place})")
         return value

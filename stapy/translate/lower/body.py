@@ -13,6 +13,7 @@ from stapy.translate.c.text import comment
 from stapy.translate.c.values import Value
 from stapy.translate.c.writer import CWriter, Jump
 from stapy.translate.lower.known import AvailableValues
+from stapy.translate.sharing import SharedBody
 from stapy.translate.state import Unit
 
 MAX_C_LOCALS = 24  # more variables of a type than this live in the frame, not on the stack
@@ -55,9 +56,17 @@ class Keys(Record):
 class FunctionWriter:
     """State of the function that is being written."""
 
-    def __init__(self, unit: Unit, *, is_charged: bool = False, name: str = "") -> None:
+    def __init__(
+        self,
+        unit: Unit,
+        *,
+        is_charged: bool = False,
+        name: str = "",
+        shared: SharedBody | None = None,
+    ) -> None:
         self.unit = unit
         self.name = name
+        self.shared = shared
         self.out = CWriter()
         self.names = Names(unit.words_of_c)
         self.locals: dict[str, Local] = {}
@@ -196,6 +205,30 @@ class FunctionWriter:
         self.key_count = max(self.key_count, count)
         return "keys"
 
+    # --- places ------------------------------------------------------------
+
+    def place(self, span: Span) -> str:
+        """Name in C the place where a span starts."""
+        places = self.unit.places
+        return self._own_place([places.of(one) for one in self._in_each(span)])
+
+    def place_of_operator(self, left: Span, right: Span, whole: Span) -> str:
+        """Name in C the place of the operator between two operands."""
+        each = [self._in_each(span) for span in (left, right, whole)]
+        count = max(map(len, each))
+        rows = zip(*(spans * count if len(spans) == 1 else spans for spans in each))
+        return self._own_place([self.unit.places.of_operator(*row) for row in rows])
+
+    def _in_each(self, span: Span) -> list[Span]:
+        """List what a span is in each of the handlers that share this body."""
+        return self.shared.places(span) if self.shared is not None else [span]
+
+    def _own_place(self, names: list[str]) -> str:
+        """Return the C of a place that has these names in the handlers that share this body."""
+        if self.shared is None or len(set(names)) == 1:
+            return names[0]
+        return self.shared.member("at", names)
+
     # --- control flow ------------------------------------------------------
 
     def new_label(self, word: str) -> str:
@@ -218,7 +251,7 @@ class FunctionWriter:
 
     def check_error(self, span: Span, noting: str = "stapy_called_from") -> None:
         """Leave when what was called at a place has set the error; the place goes with it."""
-        place = self.unit.places.of(span)
+        place = self.place(span)
         self.out.check_error(f"{noting}(c, {place});", self.fail())
 
     @contextmanager

@@ -104,7 +104,7 @@ def _embedded_value(body: FunctionWriter, expr: p.EmbeddedValue) -> Value:
     words = ("\n", "goto", "STAP_", "kread", "uread", "write(", "deref", "/*", "//")
     simple = not any(word in expr.code for word in words)
     if p.ASSERTS in expr.markers:
-        body.check(f"stapy_assert_myproc(c, {body.unit.places.of(expr.span)})")
+        body.check(f"stapy_assert_myproc(c, {body.place(expr.span)})")
         simple = False
     # What the compiler may refuse gets a line of its own, which tells the place.
     simple = simple and "const" not in expr.markers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stapy.diagnostics import NOWHERE
 from stapy.ir import program as p
 from stapy.ir.effects import effects, state_of
 from stapy.ir.walk import walk
@@ -13,6 +14,7 @@ from stapy.translate.c.text import as_s64, comment
 from stapy.translate.c.values import Value, const, literal, merged
 from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.lower.dispatch import lower, lower_into, lower_many, lowers
+from stapy.translate.sharing import OwnText
 
 # --- constants and variables ---------------------------------------------
 
@@ -28,6 +30,11 @@ def _const(body: FunctionWriter, expr: p.Const) -> Value:
 @lowers(p.Text)
 def _text(body: FunctionWriter, expr: p.Text) -> Value:
     return literal(expr.value[: body.unit.string_room - 1])
+
+
+@lowers(OwnText)
+def _own_text(body: FunctionWriter, expr: OwnText) -> Value:
+    return Value(expr.member, room=expr.room)
 
 
 @lowers(p.LocalRef)
@@ -111,8 +118,14 @@ def _binary(body: FunctionWriter, expr: p.BinaryOp) -> Value:
         expr.op,
         left,
         right,
-        lambda: body.unit.places.of_binary(expr),
+        lambda: _operator_place(body, expr),
     )
+
+
+def _operator_place(body: FunctionWriter, expr: p.BinaryOp) -> str:
+    if expr.operator_span != NOWHERE:
+        return body.place(expr.operator_span)
+    return body.place_of_operator(expr.left.span, expr.right.span, expr.span)
 
 
 @lowers(p.UnaryOp)

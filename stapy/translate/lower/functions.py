@@ -1,4 +1,4 @@
-"""Whole C functions: handlers, script functions, arming conditions."""
+"""Whole C functions: script functions, arming conditions, and what handlers are put together of."""
 
 from __future__ import annotations
 
@@ -16,61 +16,6 @@ from stapy.translate.lower.expressions import truth
 from stapy.translate.lower.known import AvailableValues
 from stapy.translate.lower.signatures import copied_parameters, parameter_names, signature
 from stapy.translate.state import Unit
-
-
-def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) -> str:
-    """Write the C of one handler."""
-    cost = unit.costs.statement(handler.body)
-    over = cost is None or cost > unit.limits.action_limit
-    # Snapshots have a bound of their own.
-    charged = unit.charging and over and not _is_snapshot(handler)
-    name = unit.handler_name(handler)
-    body = FunctionWriter(unit, is_charged=charged, name=name)
-    body.slots = slots
-    body.known = AvailableValues(unit, handler.body)
-    body.declare(handler.locals)
-    matches = unit.captures and unit.uses_regex(handler.body)
-    before: list[str] = []
-    if matches:
-        size = "sizeof(struct stapy_match) + MAXSTRINGLEN"
-        match = body.member(f"char {{}}[{size}] __aligned(8)", 72 + unit.string_room, "match")
-        before.append(f"stapy_remember_match(c, (struct stapy_match *){match});")
-    statements.write_inside(body, handler.body)
-    out = CWriter()
-    for line in _handler_comment(unit, handler, points):
-        out.line(line)
-    out.line(f"static void {name}(struct stapy_context *c)")
-    after: list[str] = []
-    if handler.locks and not any(isinstance(node, p.Locked) for node in walk(handler.body)):
-        table = unit.lock_table(handler.locks, name)
-        before += [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
-        unlock = f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"
-        if handler.rechecks_condition:  # others may have made it false while we waited
-            before += ["if (stapy_is_off(c->site->probe)) {", f"\t{unlock}", "\treturn;", "}"]
-        after = [*unit.judge(handler.conditions), unlock]
-    _assemble(out, body, before, after, "")
-    unit.frames[name] = body_frame(body)
-    unit.stacks[name] = body.stack_bytes()
-    return out.text()
-
-
-def _is_snapshot(handler: p.Handler) -> bool:
-    return any(isinstance(node, p.PrintOp) and node.is_snapshot for node in walk(handler.body))
-
-
-def _handler_comment(unit: Unit, handler: p.Handler, points: list[str]) -> list[str]:
-    shown = points[:3]
-    lines = [f"probe at {unit.places.where(handler.span)}:"] if handler.span.source >= 0 else []
-    lines += [f"  {comment(point)[3:-3]}" for point in shown]
-    if len(points) > len(shown):
-        lines.append(f"  and {len(points) - len(shown)} more")
-    rows = unit.lock_rows(handler.locks)
-    if rows:
-        kinds = ", ".join(f"{row['label']} ({row['mode']})" for row in rows)
-        lines += wrapped(f"locks: {kinds}")
-    if len(lines) == 1:
-        return [comment(lines[0])]
-    return ["/*", *(" * " + line for line in lines), " */"]
 
 
 def wrapped(text: str) -> list[str]:
@@ -130,7 +75,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
     out = CWriter()
     out.line(comment(f"function {function.name} at {unit.places.where(function.span)}"))
     out.line(signature(unit, function))
-    _assemble(out, body, before, after, "ret" if function.type == p.LONG else "")
+    assemble(out, body, before, after, "ret" if function.type == p.LONG else "")
     unit.frames[unit.function_name(function)] = body_frame(body)
     unit.stacks[unit.function_name(function)] = body.stack_bytes()
     return out.text()
@@ -154,13 +99,13 @@ def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
     text = "always" if condition.span is NOWHERE else f"if ({unit.sources.text(condition.span)})"
     out.line(comment(text))
     out.line(f"static bool {name}(struct stapy_context *c)")
-    _assemble(out, body, [], [], "false" if body.labels else "")
+    assemble(out, body, [], [], "false" if body.labels else "")
     unit.frames[name] = body_frame(body)
     unit.stacks[name] = body.stack_bytes()
     return out.text()
 
 
-def _assemble(
+def assemble(
     out: CWriter, body: FunctionWriter, before: list[str], after: list[str], result: str
 ) -> None:
     """Put declarations, the written lines and the way out together."""

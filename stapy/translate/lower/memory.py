@@ -26,7 +26,7 @@ def read(body: FunctionWriter, expr: p.MemoryRead, address: Value, hint: str) ->
     kind, wide = INTEGERS[expr.size, expr.signed and not expr.bits]
     name = body.temp(kind, hint)
     space = "user" if expr.is_user else "kernel"
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     body.check(f"stapy_read_{space}(c, &{name}, {address.text}, sizeof({name}), {place})")
     if not expr.bits:
         return Value(name, is_wide=wide)
@@ -46,7 +46,7 @@ def _bits(name: str, expr: p.MemoryRead) -> Value:
 def write(body: FunctionWriter, expr: p.MemoryRead, address: Value, value: Value) -> None:
     """Write a checked write (guru mode)."""
     space = "user" if expr.is_user else "kernel"
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     kind, _ = INTEGERS[expr.size, False]
     name = body.temp(kind, "new")
     if expr.bits:
@@ -68,7 +68,7 @@ def _context_value(body: FunctionWriter, expr: p.ContextValue) -> Value:
         name = body.temp("s64", hint_for(body, expr, "register"))
         members = getattr(body.unit.architecture, row.registers)
         member = f"offsetof(struct pt_regs, {members[expr.index]})"
-        place = body.unit.places.of(expr.span)
+        place = body.place(expr.span)
         body.check(f"{row.template}(c, &{name}, {member}, {place})")
         return Value(name)
     text = context_text(body, expr)
@@ -77,7 +77,7 @@ def _context_value(body: FunctionWriter, expr: p.ContextValue) -> Value:
     if row.is_address:
         kind, wide = INTEGERS[expr.size, expr.signed]
         name = body.temp(kind, hint_for(body, expr, "argument"))
-        place = body.unit.places.of(expr.span)
+        place = body.place(expr.span)
         body.check(f"stapy_read_kernel(c, &{name}, {text}, sizeof({name}), {place})")
         return Value(name, is_wide=wide)
     kind, wide = INTEGERS[expr.size, expr.signed]
@@ -108,7 +108,7 @@ def write_context(body: FunctionWriter, expr: p.ContextValue, value: Value) -> N
     if not row.is_address:
         body.out.line(f"{context_text(body, expr)} = ({kind}){value.at(v.UNARY)};")
         return
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     name = body.temp(kind, "new")
     body.out.line(f"{name} = {value.text};")
     body.check(
@@ -126,7 +126,7 @@ def set_text(body: FunctionWriter, expr: p.ContextValue, op: str, value: Value) 
 def _file_image(body: FunctionWriter, expr: p.FileImage) -> Value:
     name = body.temp("s64", "code")
     row = body.unit.mapped_file(expr)
-    body.check(f"stapy_user_mapped(c, &{name}, &{row}, {body.unit.places.of(expr.span)})")
+    body.check(f"stapy_user_mapped(c, &{name}, &{row}, {body.place(expr.span)})")
     return Value(name)
 
 
@@ -141,7 +141,7 @@ def _entry_register(body: FunctionWriter, expr: p.EntryRegister) -> Value:
     name = body.temp("s64", hint_for(body, expr, "argument"))
     function = expr.function
     number = body.unit.entrance(function)
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     text = f"{number}, {expr.register}, {frame.text}, {string_literal(function.symbol)}, {place}"
     body.check(f"stapy_entry_register(c, &{name}, {text})")
     return Value(name)
@@ -149,6 +149,6 @@ def _entry_register(body: FunctionWriter, expr: p.EntryRegister) -> Value:
 
 @lowers(p.NotKnown)
 def _not_known(body: FunctionWriter, expr: p.NotKnown) -> Value:
-    place = body.unit.places.of(expr.span)
+    place = body.place(expr.span)
     body.check(f'stapy_error(c, {place}, "%s", {string_literal(expr.why)})')
     return Value("0", constant=0)

@@ -110,7 +110,7 @@ def _emit(body: FunctionWriter, item: PrintItem, sink: str) -> None:
     elif piece.kind == "b":
         out.line(f"stapy_out_binary({sink}, {value}, {flags}, {item.width}, {item.precision});")
     elif piece.kind in ("m", "M"):
-        place = body.unit.places.of(item.arg.span)
+        place = body.place(item.arg.span)
         hexadecimal = "true" if piece.kind == "M" else "false"
         body.check(
             f"stapy_out_memory(c, {sink}, {value}, {hexadecimal}, {flags}, {item.width}, "
@@ -120,7 +120,7 @@ def _emit(body: FunctionWriter, item: PrintItem, sink: str) -> None:
         keys = body.histograms[id(item.arg)]
         shape = body.unit.shape(keys.var)
         value = arrays.stat_found(body, keys)
-        place = body.unit.places.of(item.arg.span)
+        place = body.place(item.arg.span)
         body.check(f"stapy_out_histogram(c, {sink}, {value}, &{shape}, {place})")
 
 
@@ -202,7 +202,7 @@ def _emit_field(body: FunctionWriter, item: PrintItem, arg: p.Expr, value: str) 
         stat = arrays.stat_found(body, keys)
         body.out.line(f"stapy_typed_stat(out, {stat}, &{body.unit.shape(keys.var)});")
     elif kind in ("text", "bytes"):
-        place = body.unit.places.of(arg.span)
+        place = body.place(arg.span)
         flags = flags_text(item.piece.flags)
         body.check(f"stapy_typed_memory(c, out, {value}, {flags}, {item.precision}, {place})")
     else:

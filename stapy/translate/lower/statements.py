@@ -104,7 +104,7 @@ def charge(body: FunctionWriter, cost: int, stmt: p.Stmt | None) -> None:
     """Take so many statements off the budget."""
     if stmt is not None:
         body.source_line(stmt.span)
-    place = body.unit.places.of(stmt.span) if stmt is not None else "NULL"
+    place = body.place(stmt.span) if stmt is not None else "NULL"
     body.check(f"stapy_act(c, {cost}, {place})")
 
 

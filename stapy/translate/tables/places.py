@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from stapy.diagnostics import NOWHERE, SourceMap, Span
+from stapy.diagnostics import SourceMap, Span
 from stapy.ir import program as p
 from stapy.translate.c.text import identifier
 
@@ -39,20 +39,14 @@ class PlaceTable:
         """Name in C the place where a span starts."""
         return self._at(span.source, span.start)
 
-    def of_binary(self, expr: p.BinaryOp) -> str:
-        """Name in C the place of the operator of an expression."""
-        if expr.operator_span != NOWHERE:
-            return self.of(expr.operator_span)
-        return self.of_operator(expr.left, expr.right, expr.span)
-
-    def of_operator(self, left: p.Expr, right: p.Expr, whole: Span) -> str:
+    def of_operator(self, left: Span, right: Span, whole: Span) -> str:
         """Name in C the place of the operator between two operands."""
-        source = self._sources.source(left.span)
-        if source is None or right.span.source != left.span.source:
+        source = self._sources.source(left)
+        if source is None or right.source != left.source:
             return self.of(whole)
-        match = _SKIP.match(source.text, left.span.end)
-        start = match.end() if match else left.span.end
-        return self._at(left.span.source, start) if start < right.span.start else self.of(whole)
+        match = _SKIP.match(source.text, left.end)
+        start = match.end() if match else left.end
+        return self._at(left.source, start) if start < right.start else self.of(whole)
 
     def rows(self) -> list[dict[str, str]]:
         """List ``name`` and ``text`` of every place used so far."""
