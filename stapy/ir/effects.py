@@ -44,11 +44,22 @@ def _var(node: p.Node) -> p.Global | None:
     return node.var if isinstance(node, (p.GlobalRef, p.ElementRef)) else None
 
 
+# Most nodes are none of these, which is sooner told than that they are none of each.
+_ACCESSES = frozenset(
+    (
+        *(p.AssignOp, p.IncrementOp, p.Delete, p.EmbeddedValue, p.EmbeddedC),
+        *(p.GlobalRef, p.ElementRef, p.InArray, p.Foreach),
+    )
+)
+
+
 def access(node: p.Node) -> Access:
     """Collect what a tree itself does to globals; calls are not followed."""
     result = Access()
     targets: set[int] = set()
     for item in walk(node):
+        if type(item) not in _ACCESSES:
+            continue
         if isinstance(item, (p.AssignOp, p.IncrementOp)):
             var = _var(item.target)
             if var is None:

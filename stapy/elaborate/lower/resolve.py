@@ -12,7 +12,7 @@ from stapy.elaborate.lower.pending import warn_of
 from stapy.elaborate.lower.ruledout import RuledOut
 from stapy.elaborate.lower.value_types import ValueTypes
 from stapy.elaborate.names import syntax
-from stapy.elaborate.names.points import ConditionPiece, Derived, Points
+from stapy.elaborate.names.points import ConditionPiece, Derived, Points, ScopedBody
 from stapy.elaborate.names.select import SymbolTable
 from stapy.elaborate.typevars import TypeTable
 from stapy.ir import program as p
@@ -43,6 +43,7 @@ class Resolver:
         self.probes: list[LoweredProbe] = []
         self.values = ValueTypes(known)
         self.functions = CalledFunctions(services, self.names, self.types, self.values)
+        self._in_context: dict[tuple[int, int], bool] = {}  # by the identity of body and file
 
     # --- the worklist -----------------------------------------------------
 
@@ -129,12 +130,8 @@ class Resolver:
         )
 
     def _needs_context(self, derived: Derived) -> bool:
-        for piece in derived.pieces:
-            if (
-                syntax.uses_context(piece.body)
-                or self.functions.traits_below(piece.body, piece.file).uses_context
-            ):
-                return True
+        if any(self._piece_needs_context(piece) for piece in derived.pieces):
+            return True
         if any(_is_in_unit(match.site) for match in derived.matches):
             # A cast without a module asks the probed module, or program, first.
             return any(
@@ -143,6 +140,16 @@ class Resolver:
                 for item in syntax.walk(piece.body)
             )
         return False
+
+    def _piece_needs_context(self, piece: ScopedBody) -> bool:
+        """Tell whether a body reads variables of the probed code; each is looked at once."""
+        key = id(piece.body), id(piece.file)
+        if key not in self._in_context:
+            self._in_context[key] = (
+                syntax.uses_context(piece.body)
+                or self.functions.traits_below(piece.body, piece.file).uses_context
+            )
+        return self._in_context[key]
 
     def _handler(
         self, derived: Derived, scope: TargetScope | None, matches: list[Match]

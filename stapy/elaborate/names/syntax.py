@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _CONTEXT = (n.Target, n.AtVar, n.Entry, n.Perf)
 
 
+_PLAIN = frozenset((str, int, bool, type(None)))  # what fields have that are no nodes
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
 def walk(node: n.Node | None) -> Iterator[n.Node]:
     """Yield a syntax node and everything below it, parents first, in the order of the text."""
     stack: list[object] = [node]
@@ -23,11 +27,15 @@ def walk(node: n.Node | None) -> Iterator[n.Node]:
             stack.extend(reversed(item))
         elif isinstance(item, n.Node):
             yield item
-            for field in reversed(type(item).fields):
-                if field != "span":
-                    value = getattr(item, field)
-                    if isinstance(value, (n.Node, list)):
-                        stack.append(value)
+            kind = type(item)
+            fields = _FIELDS.get(kind)
+            if fields is None:
+                fields = tuple(field for field in reversed(kind.fields) if field != "span")
+                _FIELDS[kind] = fields
+            for field in fields:
+                value = getattr(item, field)
+                if type(value) not in _PLAIN:
+                    stack.append(value)
 
 
 def uses_context(node: n.Node) -> bool:
