@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from stapy.diagnostics.suggest import nearest
 from stapy.manual import families, language, text
 from stapy.manual.library import open_reference
-from stapy.parse.tokens import AT_WORDS, KEYWORDS, PRINTERS
+from stapy.parse.tokens import AT_WORDS, KEYWORDS, MARKS, OPERATORS, PRINTERS
 from stapy.terminal import writing
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Diagnostics
+    from stapy.manual.entries import DocEntry
     from stapy.manual.library import Reference
     from stapy.options import Options
 
 _PATTERN = re.compile(r"[*?\[]")
+_SIGNS = {*OPERATORS, *MARKS} - {"*"}  # which lists all names
 
 
 def answered(options: Options, diagnostics: Diagnostics) -> bool:
@@ -29,14 +31,14 @@ def answered(options: Options, diagnostics: Diagnostics) -> bool:
     reference = open_reference(options)
     wanted = (options.doc or "").strip().removeprefix("probe ").removeprefix("function ")
     bare = re.sub(r'"[^"]*"|\([^)]*\)', "", wanted)
-    if _PATTERN.search(bare):
+    if _PATTERN.search(bare) and wanted not in _SIGNS:
         return _listed(reference, wanted, diagnostics)
-    found = reference.find(bare)
+    found = reference.find(bare) or _behind_alias(reference, bare)
     if found:
         writing.write("\n".join(text.page(entry) for entry in found))
         return True
     page = families.page_of(wanted)
-    if page is not None:
+    if page is not None and families.all_known(page, bare):
         writing.write(plain(page.text))
         if '"' in wanted:
             options.listing, options.listing_variables = wanted, True
@@ -48,8 +50,16 @@ def answered(options: Options, diagnostics: Diagnostics) -> bool:
     if section is not None:
         writing.write(plain(section.page()))
         return True
-    _unknown(reference, wanted, diagnostics)
+    _unknown(reference, wanted, bare, diagnostics)
     return False
+
+
+def _behind_alias(reference: Reference, bare: str) -> list[DocEntry]:
+    """Find the alias whose points are meant with more words: ``vfs.read.return.maxactive``."""
+    name, dot, last = bare.rpartition(".")
+    if not dot or last not in families.words_of("kprobe"):
+        return []
+    return reference.find(name) or _behind_alias(reference, name)
 
 
 def plain(page: str) -> str:
@@ -88,10 +98,9 @@ def _listed(reference: Reference, pattern: str, diagnostics: Diagnostics) -> boo
     return True
 
 
-def _unknown(reference: Reference, wanted: str, diagnostics: Diagnostics) -> None:
-    titles = [one for page in families.family_pages() for one in page.title.split(", ")]
+def _unknown(reference: Reference, wanted: str, bare: str, diagnostics: Diagnostics) -> None:
     words = [*KEYWORDS, *PRINTERS, *AT_WORDS]
-    near = nearest(wanted, [*words, *reference.names(), *titles])
+    near = nearest(bare, [*words, *reference.names(), *families.points()])
     diagnostics.error(
         "semantic error",
         "E0195",

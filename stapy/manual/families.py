@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from stapy.probes.families import families
 from stapy.record import Record
 
 _FOLDER = Path(__file__).parent / "pages"
@@ -80,6 +81,26 @@ def page_of(point: str) -> FamilyPage | None:
             if words[: len(own)] == own and (not best or len(own) > best[0]):
                 best = (len(own), page)
     return best[1] if best else begun
+
+
+def all_known(page: FamilyPage, point: str) -> bool:
+    """Tell whether each word of a point is one that points of its page have."""
+    known = {word for title in page.title.split(", ") for word in _words(title)}
+    known = known.union(*map(words_of, page.families))
+    return known.issuperset(_words(point))
+
+
+def words_of(name: str) -> set[str]:
+    """List the names of components that points of a family of the registry have."""
+    own = [family for family in families() if family.name == name]
+    return {word for family in own for form in family.forms for word, _ in form.components}
+
+
+def points() -> list[str]:
+    """List the points of all families without what stands in parentheses."""
+    forms = [str(form) for family in families() for form in family.forms]
+    titles = [one for page in family_pages() for one in page.title.split(", ")]
+    return sorted({".".join(_words(one)) for one in [*forms, *titles]})
 
 
 def _words(point: str) -> list[str]:

@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+from stapy.parse.tokens import OPERATORS
 from stapy.paths import data_dir, is_file
 from stapy.record import Record
 
@@ -13,6 +14,19 @@ _SECTION = re.compile(r"^## (?P<title>.*)\n(?P<text>(?:(?!## ).*\n?)*)", re.MULT
 _FENCE = re.compile(r"^```\w*.*\n(?P<code>(?:(?!```).*\n)*)```$", re.MULTILINE)
 _ASIDE = re.compile(r"^<!--.*?-->\n", re.MULTILINE)  # for the tests of the page
 _CODE = re.compile(r"`([^`\n]+)`")
+_BOLD = re.compile(r"\*\*([^*`\n]+)\*\*")
+
+_SMALL = {"and", "of", "the"}  # words of titles that nobody asks for
+
+# Sections of words that others mention before the one that explains them.  Operators without
+# a row here have the section of operators.
+_HOMES = {
+    "function": "Functions", "string": "Types", "long": "Types", "in": "Arrays",
+    "try": "Errors", "catch": "Errors", "limit": "foreach", "regex": "Regular expressions",
+    "->": "Target variables", "<<<": "Statistics", ";": "Statements", "[": "Arrays",
+    "]": "Arrays", "=~": "Regular expressions", "!~": "Regular expressions",
+    "{": "Statements", "}": "Statements",
+}  # fmt: skip
 
 
 class LanguageSection(Record):
@@ -33,22 +47,32 @@ class LanguageSection(Record):
 def section_of(word: str) -> LanguageSection | None:
     """Find the section that a word of the language is explained in, None for other words.
 
-    Its title counts most, then a table's first column, then code within sentences; in each,
-    what begins with the word counts more.  The mark of ``@word`` may be left out.
+    Its title counts most, in singular or plural, then what is printed bold, a table's first
+    column, code within sentences; in each, what begins with the word counts more.  The mark of
+    ``@word`` may be left out.
     """
+    page = sections()
+    home = _HOMES.get(word, "Expressions" if word in OPERATORS else "")
+    if home:
+        return next((one for one in page if one.title == home), None)
     name = re.escape(word.removeprefix("@"))
+    if len(word) > 3 and word.isalpha():
+        name += "(?:e?s)?"
     begins, has = re.compile(rf"@?{name}(?!\w)"), re.compile(rf"(?<!\w){name}(?!\w)")
-    sections = _sections()
-    for spans in (_title, _first_cells, _all_code):
+    for spans in (_title, _bold, _first_cells, _all_code):
         for matches in (begins.match, has.search):
-            for section in sections:
+            for section in page:
                 if any(matches(one) for one in spans(section)):
                     return section
     return None
 
 
 def _title(section: LanguageSection) -> list[str]:
-    return [section.title.lower()]
+    return [" ".join(one for one in section.title.lower().split() if one not in _SMALL)]
+
+
+def _bold(section: LanguageSection) -> list[str]:
+    return [one.lower() for one in _BOLD.findall(section.prose())]
 
 
 def _first_cells(section: LanguageSection) -> list[str]:
@@ -66,8 +90,8 @@ def _indented(block: re.Match[str]) -> str:
     return "".join(f"    {line}\n" for line in block["code"].splitlines()).rstrip("\n")
 
 
-def _sections() -> list[LanguageSection]:
-    """Read the page: beside the sources, or where an installation has documents."""
+def sections() -> list[LanguageSection]:
+    """Read the whole page: beside the sources, or where an installation has documents."""
     for folder in (data_dir("docs"), Path(sys.prefix) / "share/doc/stapy"):
         path = folder / "language.md"
         if is_file(path):

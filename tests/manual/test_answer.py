@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from stapy.cli import main
-from stapy.manual.families import family_pages, page_of
+from stapy.manual.families import all_known, family_pages, page_of
+from stapy.manual.language import sections
 from stapy.probes.families import families
 
 TAPSET = """\
@@ -76,6 +77,29 @@ def test_list(capsys: pytest.CaptureFixture[str], folder: str) -> None:
         ("sprintln", "Printing"),
         ("foreach", "foreach"),
         ("limit", "foreach"),
+        ("next", "Statements"),
+        ("if", "Statements"),
+        ("try", "Errors"),
+        ("catch", "Errors"),
+        ("in", "Arrays"),
+        ("array", "Arrays"),
+        ("probe", "Probes"),
+        ("alias", "Aliases"),
+        ("macro", "Preprocessor"),
+        ("@define", "Preprocessor"),
+        ("%(", "Preprocessor"),
+        ("%?", "Preprocessor"),
+        ("%{", "Guru mode"),
+        ("function", "Functions"),
+        ("string", "Types"),
+        ("global", "Declarations"),
+        ("<<<", "Statistics"),
+        ("=~", "Regular expressions"),
+        ("?", "Expressions"),
+        ("++", "Expressions"),
+        ("->", "Target variables"),
+        ("@perf", "Target variables"),
+        ("@cast", "Casts and types of the kernel"),
         ("@hist_log", "Statistics"),
         ("hist_log", "Statistics"),
         ("delete", "Statements"),
@@ -87,7 +111,9 @@ def test_list(capsys: pytest.CaptureFixture[str], folder: str) -> None:
 def test_words_of_the_language(word: str, title: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = doc(capsys, "--doc", word)
     assert (status, err, out.partition("\n")[0]) == (0, "", title)
-    assert "```" not in out and word in out
+    assert "```" not in out and word in out.lower() or word in out
+    titles = {f"{section.title}\n" for section in sections()} - {f"{title}\n"}
+    assert not titles & set(out.splitlines(keepends=True)), "one section and no other"
 
 
 def test_of_a_system_call(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,6 +129,11 @@ def test_of_a_system_call(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--doc", "execnam"], "did you mean 'execname'"),
         (["--doc", "timer.sx"], "timer.s"),
+        (["--doc", "syscall.opn"], "did you mean 'syscall.open'"),
+        (["--doc", "syscall.opn.return"], "did you mean 'syscall.open.return'"),
+        (["--doc", 'kernel.function("f").retrun'], "did you mean 'kernel.function.return'"),
+        (["--doc", "procfs.raed"], "did you mean 'procfs.read'"),
+        (["--doc", "timer.s(1).foo"], "'timer.s'"),
         (["--doc", "nosuch*"], "no function or probe alias matches 'nosuch*'"),
         (["--doc", ""], "--doc needs a name"),
         (["--doc", "execname", "x.stp"], "takes a name and no script"),
@@ -113,6 +144,13 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str], words: list[str], w
     status, out, err = doc(capsys, *words)
     assert status == 1 and what in err, (status, out, err)
     assert out == "" and "Traceback" not in err
+
+
+def test_more_words_behind_an_alias(capsys: pytest.CaptureFixture[str]) -> None:
+    """The page of the alias is shown, of words that no point has none."""
+    status, out, _ = doc(capsys, "--doc", "vfs.read.return.maxactive(5)")
+    assert (status, out.partition("\n")[0]) == (0, "probe vfs.read.return")
+    assert doc(capsys, "--doc", "vfs.read.return.maxactve(5)")[0] == 1
 
 
 def test_kinds_of_points(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,6 +196,7 @@ def test_every_family_has_its_points_told() -> None:
             assert family.name in [one for page in pages for one in page.families]
             found = page_of(str(form))
             assert found is not None and family.name in found.families, str(form)
+            assert all_known(found, str(form)), str(form)
 
 
 def test_summary_in_a_list(capsys: pytest.CaptureFixture[str], folder: str) -> None:
