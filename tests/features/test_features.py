@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stapy.session.settle import WITHOUT_EFFECT
 from tests.features import cases, check, rows, subjects
 
 SCRIPT = """# A timer.
@@ -117,3 +118,22 @@ def test_each_part_of_a_word_is_looked_for(word: str, count: int) -> None:
 def test_the_document() -> None:
     document = cases.ROOT / "docs" / "features.md"
     assert [f"{row.id}: {what}" for row, what in check.problems(document)] == []
+
+
+def test_limits_without_effect_say_why() -> None:
+    """In the words of the warning that who sets one gets."""
+    found = rows.read(cases.ROOT / "docs" / "features.md")
+    told = {
+        code: (row.id, row.status)
+        for row in found
+        for one in row.codes
+        for code in one.split()
+        if code in WITHOUT_EFFECT
+    }
+    assert len(told) > 30, told
+    wrong = [
+        f"{row}: {name}: {WITHOUT_EFFECT[name]}"
+        for name, (row, status) in told.items()
+        if status.startswith(("no", "n/a")) and WITHOUT_EFFECT[name] not in status
+    ]
+    assert wrong == []
