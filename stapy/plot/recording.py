@@ -77,11 +77,16 @@ def read(path: str) -> Recording:
             lines = enumerate(file, 1)
             for number, line in lines:
                 if line.strip():
-                    reader = JsonReader(name) if line.startswith("{") else FoldedReader(name)
+                    reader = JsonReader(name) if _is_json(name, line) else FoldedReader(name)
                     return reader.read(chain([(number, line)], lines))
     except OSError as error:
         raise PlotError(f"cannot read '{name}': {error.strerror}") from None
     raise PlotError(f"'{name}' is empty: nothing was recorded")
+
+
+def _is_json(name: str, first: str) -> bool:
+    """Tell which form a file has: its first line says so, unless that is damaged, or its name."""
+    return first.lstrip().startswith("{") or name.endswith((".json", ".jsonl"))
 
 
 def _opened(path: str) -> TextIO:
@@ -101,12 +106,13 @@ class FoldedReader:
         recording = Recording(is_begun=True, is_ended=True)
         for number, line in lines:
             stack, _, count = line.strip().rpartition(" ")
-            if stack and re.fullmatch("-?[0-9]{1,20}", count):
+            is_object = stack.startswith('{"')  # of a session that was recorded in the same file
+            if stack and not is_object and re.fullmatch("-?[0-9]{1,20}", count):
                 recording.folded[stack] = recording.folded.get(stack, 0) + int(count)
             elif line.strip():
                 wanted = (
                     f"expected a whole number of up to 20 digits as the count, not '{count}'"
-                    if stack and _is_numeric(count)
+                    if stack and not is_object and _is_numeric(count)
                     else "expected an object of --format=json, or 'frame;frame COUNT' of "
                     "--format=folded"
                 )
@@ -161,7 +167,8 @@ class JsonReader:
                 self.take(json.loads(line, parse_constant=_refuse))
             except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError,
                     RecursionError):  # fmt: skip
-                if not line.endswith("\n"):  # the recorder was killed while it wrote
+                if not line.endswith("\n") and line.lstrip().startswith("{"):
+                    # the recorder was killed while it wrote
                     self._found.warnings.append("the last line is cut short, and left out")
                     break
                 raise PlotError(

@@ -47,6 +47,27 @@ def test_nothing_to_draw_has_its_reason(name: str, tmp_path: Path) -> None:
         choose(read(tmp_path, *lines), PlotWish())
 
 
+# A file's name and text -> words of the refusal: none is taken for folded stacks by mistake.
+DAMAGED = {
+    "empty": ("x.json", "", "is empty: nothing was recorded"),
+    "blank": ("x.jsonl", "\n\n", "is empty: nothing was recorded"),
+    "head_lost": ("x.jsonl", 'time": 3\n', "line 1: expected an object that --format=json wrote"),
+    "rest_of_a_line": ("x.json", '"n": 3', "line 1: expected an object that --format=json wrote"),
+    "named_so": ("x.json", "a;b 3\n", "line 1: expected an object that --format=json wrote"),
+    "indented": ("x.txt", " {1}\n", "line 1: expected an object that --format=json wrote"),
+    "both_forms": ("x.txt", 'a;b 3\n{"time": 3\n', "line 2: expected an object of --format=json"),
+    "first_line_cut": ("x.jsonl", '{"type": "beg', "nothing to draw: .*stops before the end"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_files_have_their_own_message(name: str, tmp_path: Path) -> None:
+    file, text, words = DAMAGED[name]
+    (tmp_path / file).write_text(text)
+    with pytest.raises(PlotError, match=words):
+        choose(recording.read(str(tmp_path / file)), PlotWish())
+
+
 def test_an_error_does_not_keep_prints_from_being_drawn(tmp_path: Path) -> None:
     found = choose(read(tmp_path, *(of_print(at, n=at) for at in range(3)), ERROR, END), PlotWish())
     assert [chart.title for chart in found] == ["n (x.stp:1:1)"]
