@@ -9,6 +9,7 @@ from stapy.diagnostics import NOWHERE, Span
 from stapy.elaborate.lower import casts, entries, stats, targets
 from stapy.elaborate.lower.elements import element
 from stapy.elaborate.lower.fold import constant
+from stapy.elaborate.lower.pending import Pending
 from stapy.elaborate.lower.permission import check_code
 from stapy.elaborate.lower.printing import print_
 from stapy.elaborate.names.privilege import asserted
@@ -27,7 +28,22 @@ COMPARE = {"<", ">", "<=", ">=", "==", "!="}
 
 def lower_expr(low: Context, node: n.Expr) -> p.Expr:
     """Lower any expression."""
-    return _EXPRESSIONS[type(node)](low, node)
+    found = _EXPRESSIONS[type(node)](low, node)
+    if isinstance(found, Pending):
+        _keep_reads(low, node, found)
+    return found
+
+
+def _keep_reads(low: Context, node: n.Expr, found: Pending) -> None:
+    """Have locals that a wrong expression would have read count as read.
+
+    Else a message would tell that what gives them a value is left out.
+    """
+    for item in walk(node):
+        if isinstance(item, n.Name) and item.name in low.body.locals:
+            var = low.body.locals[item.name]
+            if low.global_(item.name) is None:
+                found.reads.append(p.LocalRef(item.span, var.type, var.name))
 
 
 def decided(syntax: n.Expr, value: p.Expr) -> bool | None:

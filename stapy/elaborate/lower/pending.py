@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostic, Diagnostics
 from stapy.ir.program import Expr
+from stapy.record import new
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +23,14 @@ class Pending(Expr):
 
     Most are never shown, so what costs time, such as similar names, belongs into
     ``explain``: it is called with the message before it is shown.  ``of`` is what
-    would have been read for it, which so is no unused value.
+    would have been read for it, which so is no unused value; ``reads`` are more of these.
     """
 
     diagnostic: Diagnostic
     point: str = ""
     explain: Callable[[Diagnostic], None] | None = None
     of: Expr | None = None
+    reads: list[Expr] = new(list)
 
 
 def warn_of(errors: list[Diagnostic], diagnostics: Diagnostics) -> None:
