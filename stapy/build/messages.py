@@ -92,9 +92,9 @@ def span_of_line(
 ) -> Span | None:
     """Find the place in a script that ``name:line:column`` means, None when no source has it.
 
-    Columns are not to be trusted: compilers count tabs as they like, and embedded
-    C does not start where its line does.  A name that ``message`` quotes is looked
-    for near the column.
+    Columns are not to be trusted: a compiler counts the columns of a screen where it can read
+    the script to find its tabs, else bytes, old ones always bytes.  So a name that ``message``
+    quotes is looked for near the column, and the word that it says there is.
     """
     for number, source in enumerate(sources.sources):
         if name not in (source.name, sources.name_in_library(source.name)) and (
@@ -109,13 +109,13 @@ def span_of_line(
         end = source.text.find("\n", start)
         end = len(source.text) if end < 0 else end
         text = source.text[start:end]
-        at = _column(text, column, message)
+        at = _column(text, column, message, Path(name).is_absolute() and is_file(name))
         word = re.compile(r"\w+|.?").match(text, at)
         return Span(number, start + at, start + (word.end() if word else at))
     return None
 
 
-def _column(text: str, column: int, message: str) -> int:
+def _column(text: str, column: int, message: str, is_readable: bool) -> int:
     """Find the offset in a line that a compiler's column and message point at."""
     places = [
         match.start()
@@ -126,7 +126,11 @@ def _column(text: str, column: int, message: str) -> int:
         return min(places, key=lambda place: abs(len(text[:place].expandtabs()) + 1 - column))
     if column <= 1:
         return len(text) - len(text.lstrip())
-    return min(column - 1, max(len(text) - 1, 0))
+    last = max(len(text) - 1, 0)
+    wide = next((at for at in range(last) if len(text[:at].expandtabs()) + 1 >= column), last)
+    ways = [wide, min(column - 1, last)] if is_readable else [min(column - 1, last), wide]
+    token = re.search(r"before '(\W+)' token", message)
+    return next((at for at in ways if token and text.startswith(token[1], at)), ways[0])
 
 
 def script_place(text: str, line: int) -> tuple[str, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -249,16 +250,23 @@ class Unit:
         source = self.sources.source(span)
         return verbatim(code.rstrip(), source is not None and source.is_library)
 
-    def line_directive(self, span: Span, code: str = "") -> str:
-        """Write ``#line`` for verbatim code that stands in the script at or after a place."""
+    def placed(self, span: Span, code: str, text: str) -> str:
+        """Write ``#line`` and the text of code that stands in the script at or after a place.
+
+        Code of the user's begins in the column where it does there, for the compiler names it.
+        """
         source = self.sources.source(span)
         if source is None:
-            return '#line 1 "embedded"'
-        start = source.text.find(code, span.start) if code.strip() else span.start
-        if start < 0:
-            start = span.start
+            return f'#line 1 "embedded"\n{text}'
+        start = source.text.find(code, span.start) if code.strip() else -1
+        found = start >= 0
+        start = start if found else span.start
         file, line, _ = self.sources.place(Span(span.source, start, start + 1))
-        return f"#line {line} {name_literal(file)}"
+        before = source.text[source.text.rfind("\n", 0, start) + 1 : start]
+        if not found or source.is_library or not text.partition("\n")[0].strip():
+            before = ""
+        blank = re.sub(r"[^\t]", " ", before)
+        return f"#line {line} {name_literal(file)}\n{blank}{text}"
 
 
 def _prefixed(prefix: str, name: str) -> str:

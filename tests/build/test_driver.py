@@ -13,7 +13,8 @@ from stapy.debuginfo.elf import ElfFile
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.run.elf import ModuleFile
 from tests.build import small
-from tests.build.conftest import Builder
+from tests.build.conftest import Builder, installed
+from tests.program import run_stapy
 
 pytestmark = pytest.mark.build
 
@@ -131,6 +132,31 @@ def test_error_in_embedded_c_points_into_the_script(builder: Builder) -> None:
     assert sources.position(first.span)[:2] == ("bad.stp", 3)
     assert sources.text(first.span) == "undeclared_thing"
     assert "undeclared" in first.message
+
+
+# Scripts with one line of wrong C, whose wrong place has a mark in front: no name tells it.
+ON_ONE_LINE = {
+    "statement": "probe begin { println(1) %{ int q = 1 +^; %} println(2) }",
+    "expression": "probe begin { x = 1 + %{ /* pure */ (1 + ^) %}; println(x) }",
+    "function": "\tfunction f:long() %{\tif (1) ^} %} probe begin { println(f()) }",
+    "second of two": "probe begin { %{ int a; %} println(1) %{ int b = 1 ^b; %} }",
+    "second line": "probe begin { %{ int a;\n\tint b = a +^; %} }",
+    "top level": "%{ int later(^; %} probe begin { println(1) }",
+}
+
+
+@pytest.mark.parametrize("name", ON_ONE_LINE)
+def test_caret_of_embedded_c_within_a_line(name: str, tmp_path: Path) -> None:
+    """In a file, which the compiler reads as well, and in a text of the command line."""
+    kernel = installed()[-1]
+    before, _, after = ON_ONE_LINE[name].partition("^")
+    (tmp_path / "x.stp").write_text(before + after)
+    words = ("-g", "-p4", "-r", kernel.release, "--message-format=short")
+    # A tab is one character of a line.
+    place = f":{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+    for given in ([tmp_path / "x.stp"], ["-e", before + after]):
+        said = run_stapy(*words, *given).stderr
+        assert f"{place}: build error: embedded C: expected" in said, (place, said)
 
 
 def test_error_in_generated_c_is_our_mistake(builder: Builder) -> None:

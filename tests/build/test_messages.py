@@ -177,6 +177,9 @@ def test_log_without_an_error_line_shows_its_end() -> None:
         ("f(1); f(2)", 7, "too few arguments to function 'f'", "f"),
         ("function f() %{ foo(); %}", 3, "implicit declaration of function 'foo'", "foo"),
         ("x = y;", 5, "something", "y"),
+        ("\tx = y;", 6, "something", "y"),
+        ("\tx = +;", 7, "expected expression before ';' token", ";"),
+        ("\tx = +;", 14, "expected expression before ';' token", ";"),
         ("  x = y;", 1, "'gone' undeclared", "x"),
     ],
 )

@@ -64,7 +64,7 @@ static void f_count(struct stapy_context *c)
 #define STAP_GLOBAL_SET_calls(v) (g_calls = (v))
 	{
 #line 21 "embedded.stp"
- /* pragma:read:calls */ /* pragma:write:calls */
+                    /* pragma:read:calls */ /* pragma:write:calls */
 	STAP_GLOBAL_SET_calls(STAP_GLOBAL_GET_calls() + 1);
 #line 70 "embedded.c"
 	}
@@ -85,7 +85,7 @@ static s64 f_two(struct stapy_context *c, s64 x)
 #define STAP_RETVALUE ret
 	{
 #line 11 "embedded.stp"
- /* pure */
+                             /* pure */
 	STAP_RETVALUE = twice(STAP_ARG_x);
 #line 91 "embedded.c"
 	}
@@ -138,7 +138,7 @@ static s64 f_old(struct stapy_context *c, s64 v_2)
 
 	{
 #line 25 "embedded.stp"
- /* unmangled */
+                             /* unmangled */
 	THIS->__retvalue = THIS->v + 1;
 #line 144 "embedded.c"
 	}
@@ -194,9 +194,10 @@ static void h_begin(struct stapy_context *c)
 
 	/* embedded.stp:32: j = %{ jiffies %} */
 	{
+embedded = (
 #line 32 "embedded.stp"
-embedded = (jiffies);
-#line 200 "embedded.c"
+	       jiffies);
+#line 201 "embedded.c"
 	}
 	j = embedded;
 
@@ -206,7 +207,7 @@ embedded = (jiffies);
 
 	STAP_PRINTF("from C\n");
 ;
-#line 210 "embedded.c"
+#line 211 "embedded.c"
 	}
 
 	/* embedded.stp:36: names[j] = "x" */

@@ -17,7 +17,7 @@ static int sooner;
 /* --- embedded C behind the globals --- */
 
 #line 2 "embedded_late.stp"
- /* pragma:suffix */
+   /* pragma:suffix */
 static int later(void) { return sizeof(stapy_session); }
 
 #line 24 "embedded_late.c"
@@ -34,7 +34,7 @@ static s64 f_f(struct stapy_context *c)
 #define STAP_RETVALUE ret
 	{
 #line 8 "embedded_late.stp"
- STAP_RETVALUE = later() + sooner;
+                     STAP_RETVALUE = later() + sooner;
 #line 39 "embedded_late.c"
 	}
 #undef STAP_RETVALUE

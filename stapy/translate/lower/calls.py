@@ -129,8 +129,9 @@ def embedded_block(
         out.blank()
     for name, value in macros:
         out.raw(f"#define {name} {value}")
-    out.raw(body.unit.line_directive(node.span))
-    out.raw(before + body.unit.verbatim(code, node.span) + after)
+    if before:
+        out.raw(before)
+    out.raw(body.unit.placed(node.span, code, body.unit.verbatim(code, node.span) + after))
     out.raw(body.unit.here)
     for name, _ in macros:
         out.raw(f"#undef {name.split('(')[0]}")

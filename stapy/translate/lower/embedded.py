@@ -73,7 +73,7 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     text = unit.verbatim(code, function.span)
     # The last statement may do without a semicolon, as where it is a macro.
     ended = "" if text.rstrip()[-1:] in ("", ";", "}", "/") else "\n;"
-    out.raw(f"{unit.line_directive(function.span, code)}\n{text}{ended}")
+    out.raw(unit.placed(function.span, code, f"{text}{ended}"))
     out.raw(unit.here)
     out.close()
     for name, _ in macros:
@@ -284,7 +284,7 @@ def top_level(unit: Unit, code: str) -> str:
     for number, source in enumerate(unit.sources.sources):
         start = source.text.find(code) if code.strip() else -1
         if start >= 0:
-            directive = unit.line_directive(Span(number, start, start + 1), code)
             text = verbatim(code, source.is_library)
-            return f"{directive}\n{text}\n{unit.here}\n"
+            placed = unit.placed(Span(number, start, start + 1), code, text)
+            return f"{placed}\n{unit.here}\n"
     return code + "\n"
