@@ -53,6 +53,9 @@ class Replacements:
         self._lost: "List[Apart]" = []
         self._asked: "List[str]" = []  # what there is no answer for yet, in the order of answers
         self._waited, self._since = 0.0, 0.0  # for the first of these
+        self._wake = -1
+        self._is_hurried: "Callable[[], bool]" = lambda: False
+        self._is_over = False  # nobody waits for what is still asked
 
     @property
     def fd(self) -> int:
@@ -77,17 +80,23 @@ class Replacements:
         elif self._held and time.monotonic() >= self._next:
             self._ask()
 
+    def hurry_by(self, wake: int, is_hurried: "Callable[[], bool]") -> None:
+        """Wait no more at the end when a descriptor is readable and ``is_hurried`` says so."""
+        self._wake, self._is_hurried = wake, is_hurried
+
     def look(self) -> None:
         """Look a last time, and wait for what that tells."""
         end = time.monotonic() + ALL_AT_END
         self._hear()
         # What was asked for a while ago may have been answered before the file was replaced.
         for _ in range(1 + bool(self._asked)):
-            if not self._asked:
+            if not self._asked and not self._is_over:
                 self._ask()
             while self._asked and self._listen(min(end, time.monotonic() + AT_END)):
                 self._hear()
-        if self._asked:
+        if self._is_over:
+            self._drop()
+        elif self._asked:
             self._give_up(f"has not answered within {AT_END:.0f} seconds")
 
     def elsewhere(self) -> "List[str]":
@@ -95,7 +104,7 @@ class Replacements:
 
         Of none, when there was no time to look at all processes.
         """
-        looker = self._start() if self._held and not self._asked else None
+        looker = self._start() if self._held and not (self._asked or self._is_over) else None
         if not looker:
             return []
         found: "List[str]" = []
@@ -154,10 +163,19 @@ class Replacements:
         self._waited, self._since = 0.0, time.monotonic()
 
     def _listen(self, until: float) -> bool:
-        """Wait for an answer; False when the time is over."""
+        """Wait for an answer; False when the time is over, or somebody cannot wait."""
         poll = select.poll()
         poll.register(self.fd, select.POLLIN)
-        return bool(poll.poll(max(0, int((until - time.monotonic()) * 1000))))
+        if self._wake >= 0:
+            poll.register(self._wake, select.POLLIN)
+        while not self._is_over:
+            ready = dict(poll.poll(max(0, int((until - time.monotonic()) * 1000))))
+            self._is_over = self._wake in ready and self._is_hurried()
+            if self.fd in ready and not self._is_over:
+                return True
+            if time.monotonic() >= until:
+                break
+        return False
 
     def _hear(self) -> None:
         """Take the answers that are there."""

@@ -119,6 +119,7 @@ class ModuleSession:
             else:
                 self._step()
         if self.files and self._started:
+            self.files.hurry_by(self.signals.wake, self.signals.asks_to_end)
             self.files.look()
         self._tell_of_silence()
 

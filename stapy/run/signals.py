@@ -91,6 +91,13 @@ class Signals:
         except BlockingIOError:
             pass
 
+    def asks_to_end(self) -> bool:
+        """Tell, while nothing but the end is waited for, whether a user cannot wait any longer."""
+        self.drain()
+        return not {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}.isdisjoint(
+            self.take()
+        )
+
     def take(self) -> List[int]:
         """Return the signals since the last call, and forget them."""
         came, self._came = self._came, []

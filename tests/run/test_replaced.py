@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import pytest
 
 from stapy.run import looks, replaced
 from stapy.run.replaced import Replacements
+from stapy.run.signals import Signals
 from tests.debuginfo.user.sources import compiled, has_mapped
 
 if TYPE_CHECKING:
@@ -197,6 +199,38 @@ def test_a_session_ends_beside_a_file_system_that_does_not_answer(
     ]
     assert files.elsewhere() == []
     files.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_interrupt_ends_the_last_look_at_once(dead: Path, number: int) -> None:
+    """The first one has ended the session; nobody is told of files that he did not wait for."""
+    files, told = watch(manifest(dead / "one"))
+    with Signals() as signals:
+        os.kill(os.getpid(), signal.SIGINT)
+        wait_for(lambda: signals.drain() is None and signals.take() == [signal.SIGINT])  # type: ignore[func-returns-value]
+        files.hurry_by(signals.wake, signals.asks_to_end)
+        second = threading.Timer(0.3, os.kill, (os.getpid(), number))
+        second.start()
+        began = time.monotonic()
+        files.look()
+        assert files.elsewhere() == []
+        assert time.monotonic() - began < replaced.AT_END - 1
+        second.join()
+    assert told == []
+    assert files.fd == -1, "who looks was left behind"
+
+
+def test_other_signals_do_not_end_the_last_look(
+    dead: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaced, "AT_END", 1.0)
+    files, told = watch(manifest(dead / "one"))
+    with Signals() as signals:
+        files.hurry_by(signals.wake, signals.asks_to_end)
+        os.kill(os.getpid(), signal.SIGUSR2)
+        os.kill(os.getpid(), signal.SIGCHLD)
+        files.look()
+    assert len(told) == 1 and "has not answered within" in told[0]
 
 
 def test_a_path_that_cannot_be_looked_at_hides_no_other(

@@ -158,6 +158,9 @@ def test_a_session_whose_programs_are_run_from_elsewhere(play, monkeypatch):
         def serve(self):
             said.append("served")
 
+        def hurry_by(self, wake: int, is_hurried: object) -> None:
+            pass
+
         def look(self):
             said.append("looked")
 
