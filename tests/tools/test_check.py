@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +16,7 @@ from stapy import cli
 from stapy.session.check import Message
 from stapy.tools import outcomes
 from tests.debuginfo.btfwriter import BtfWriter
+from tests.program import ROOT
 
 GOOD = 'probe kernel.function("vfs_read") { println($count) }\n'
 BAD = 'probe kernel.function("vfs_raed") { println(1) }\n'
@@ -246,6 +249,56 @@ def test_sarif(folder: Path) -> None:
     }
     place = found["warned.stp", "warning", 2]
     assert place == {"startLine": 1, "startColumn": 8, "endLine": 1, "endColumn": 14}
+
+
+def sarif_types() -> tuple[str, Path]:
+    """Find TypeScript's compiler and the types of SARIF 2.1.0, made from its schema."""
+    modules = ROOT / "editors/vscode/node_modules"
+    compiler, types = modules / "typescript/bin/tsc", modules / "@types/sarif"
+    node = shutil.which("node") or shutil.which("node", path=str(Path(sys.executable).parent))
+    if not (node and compiler.exists() and types.exists()):
+        pytest.skip("node, TypeScript or the types of SARIF are not installed")
+    return f"{node} {compiler} --noEmit --strict --types sarif", types.parent.resolve()
+
+
+def misfits(log: str) -> str:
+    """Hold a log against the standard: members that are missing, unknown, or of another type."""
+    command, types = sarif_types()
+    Path("log.ts").write_text(f'import type {{ Log }} from "sarif";\nconst log: Log = {log};\n')
+    Path("node_modules").mkdir(exist_ok=True)
+    if not Path("node_modules/@types").exists():
+        Path("node_modules/@types").symlink_to(types)
+    words = [*command.split(), "--typeRoots", str(types), "log.ts"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode == 0) == (not done.stdout), done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_sarif_is_as_the_standard_has_it(folder: Path) -> None:
+    Path("odd name.stp").write_text(BAD)
+    Path("labels.stp").write_text('global x\nprobe begin { x = 1; x = "a" }\n')
+    Path("broken.stp").write_text("probe begin { println(1) }}\n")
+    words = ["--message-format=sarif", "-o", "log", *OLD, *NEW]
+    scripts = ("good.stp", "odd name.stp", "warned.stp", "labels.stp", "broken.stp", "gone.stp")
+    assert check(*words, *scripts) == 2
+    log = Path("log").read_text()
+    assert misfits(log) == ""
+    (run,) = json.loads(log)["runs"]
+    assert any("relatedLocations" in one for one in run["results"])
+    # What types do not say: places begin with 1, and each result has a rule that is told.
+    rules = {one["id"] for one in run["tool"]["driver"]["rules"]}
+    for result in run["results"]:
+        assert result["ruleId"] in rules
+        for location in [*result["locations"], *result.get("relatedLocations", [])]:
+            region = location["physicalLocation"]["region"]
+            assert all(isinstance(one, int) and one >= 1 for one in region.values())
+            assert (region["startLine"], region["startColumn"]) <= (
+                region["endLine"],
+                region["endColumn"],
+            )
+    for before, wrong in (('"results"', '"result"'), ('"error"', '"bad"'), ('"text":', '"txt":')):
+        assert before in log and misfits(log.replace(before, wrong, 1)), before
 
 
 def test_junit(folder: Path) -> None:
