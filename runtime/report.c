@@ -34,6 +34,19 @@ static void report_reason(enum stapy_skip reason, const char *what)
 		stapy_warn("Skipped due to %s: %d", what, n);
 }
 
+/* Each cause on a line of its own, in bytes. */
+static void report_losses(void)
+{
+	u64 bytes;
+	int i;
+
+	for (i = 0; i < STAPY_LOSSES; i++) {
+		bytes = stapy_rings_lost(i);
+		if (bytes)
+			stapy_warn("Lost %llu bytes of output: %s", bytes, stapy_loss_text(i));
+	}
+}
+
 void stapy_report_skips(u64 missed)
 {
 	u64 total = atomic_read(&skipped_total) + missed;
@@ -49,6 +62,7 @@ void stapy_report_skips(u64 missed)
 	if (failures)
 		stapy_warn("There were %llu transport failures. Try stap -s to increase the buffer "
 			   "size from %zu.", failures, max_t(size_t, stapy_ring_bytes() >> 20, 1));
+	report_losses();
 }
 
 void stapy_report_lost(void)

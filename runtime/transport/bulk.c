@@ -9,8 +9,9 @@ static struct stapy_bulk header_of(struct stapy_ring *r, const struct stapy_reco
 		.magic = STAPY_BULK_MAGIC,
 		.length = length,
 		.stamp = record->stamp,
-		.lost = r->marked ? 0 : r->passed + record->lost,
+		.lost = r->marked ? 0 : r->passed + record->lost_bytes,
 		.overwritten = r->overwritten,
+		.why = r->marked ? 0 : r->passed_why | record->lost_why,
 	};
 }
 
@@ -37,6 +38,7 @@ static ssize_t copy_piece(struct stapy_ring *r, char __user *to, size_t bytes, b
 	    copy_to_user(to + sizeof(header), (char *)(record + 1) + r->done, ALIGN(n, 8)))
 		return -EFAULT;
 	r->overwritten = r->passed = 0;
+	r->passed_why = 0;
 	r->marked = true;
 	r->done += n;
 	if (r->done == record->length) {
@@ -56,6 +58,7 @@ static ssize_t copy_last_loss(struct stapy_ring *r, char __user *to, size_t byte
 		.stamp = stapy_stamp(),
 		.lost = r->passed + r->lost,
 		.overwritten = r->overwritten,
+		.why = r->passed_why | r->lost_why,
 	};
 
 	if (!header.lost && !header.overwritten)
@@ -65,6 +68,7 @@ static ssize_t copy_last_loss(struct stapy_ring *r, char __user *to, size_t byte
 	if (copy_to_user(to, &header, sizeof(header)))
 		return -EFAULT;
 	r->lost = r->passed = r->overwritten = 0;
+	r->lost_why = r->passed_why = 0;
 	return sizeof(header);
 }
 

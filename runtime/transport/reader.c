@@ -2,7 +2,7 @@
 /* The rings' reader: one text in the order of time out of all CPUs. The caller has the files' mutex. */
 #include "../internal.h"
 
-#define MARK_BYTES 64
+#define MARK_BYTES 192			/* with the texts of all causes */
 
 /* The ring whose record was read only in part: it goes first, unless it was given up since. */
 static int partial = -1;
@@ -126,6 +126,7 @@ void stapy_ring_claim(struct stapy_ring *r)
 
 void stapy_ring_release(struct stapy_ring *r)
 {
+	WRITE_ONCE(r->visited, stapy_stamp());
 	atomic_set_release(&r->claimed, 0);
 }
 
@@ -145,28 +146,36 @@ static void release_rings(void)
 		stapy_ring_release(ring_of(cpu));
 }
 
-static ssize_t copy_mark(char __user *to, size_t bytes, const char *what, u64 missing, int cpu)
+static ssize_t copy_mark(char __user *to, size_t bytes, const char *what, u64 missing, int cpu, u32 why)
 {
 	char text[MARK_BYTES];
-	size_t n = scnprintf(text, sizeof(text), "[%s %llu bytes on cpu %d]\n", what, missing, cpu);
+	size_t n = scnprintf(text, sizeof(text), "[%s %llu bytes on cpu %d", what, missing, cpu);
 
+	/* Who reads with a very small buffer is not told why. */
+	if (bytes >= MARK_BYTES)
+		n += stapy_loss_texts(text + n, sizeof(text) - n, why);
+	n += scnprintf(text + n, sizeof(text) - n, "]\n");
 	n = min(n, bytes);
 	return copy_to_user(to, text, n) ? -EFAULT : (ssize_t)n;
 }
 
 /* What is missing before the record at the tail: one mark at a time, 0 when all is told. */
-static ssize_t copy_missing(struct stapy_ring *r, int cpu, u32 before, char __user *to, size_t bytes)
+static ssize_t copy_missing(struct stapy_ring *r, int cpu, const struct stapy_record *before,
+			    char __user *to, size_t bytes)
 {
+	u64 lost = r->passed + (before ? before->lost_bytes : 0);
 	ssize_t n = 0;
 
 	if (r->overwritten) {
-		n = copy_mark(to, bytes, "overwrote", r->overwritten, cpu);
+		n = copy_mark(to, bytes, "overwrote", r->overwritten, cpu, 0);
 		if (n > 0)
 			r->overwritten = 0;
-	} else if (!r->marked && r->passed + before) {
-		n = copy_mark(to, bytes, "lost", r->passed + before, cpu);
+	} else if (!r->marked && lost) {
+		n = copy_mark(to, bytes, "lost", lost, cpu,
+			      r->passed_why | (before ? before->lost_why : 0));
 		if (n > 0) {
 			r->passed = 0;
+			r->passed_why = 0;
 			r->marked = true;
 		}
 	}
@@ -187,7 +196,7 @@ static bool pass(struct stapy_ring *r, const struct stapy_record *record, size_t
 }
 
 /* What is missing before the record at the tail is told now. */
-static struct stapy_piece piece_of(struct stapy_ring *r, int cpu, u64 lost, u64 stamp)
+static struct stapy_piece piece_of(struct stapy_ring *r, int cpu, u64 lost, u32 why, u64 stamp)
 {
 	struct stapy_piece piece = {
 		.magic = STAPY_PIECE_MAGIC,
@@ -195,6 +204,7 @@ static struct stapy_piece piece_of(struct stapy_ring *r, int cpu, u64 lost, u64 
 		.lost = r->marked ? 0 : r->passed + lost,
 		.overwritten = r->overwritten,
 		.cpu = cpu,
+		.why = r->marked ? 0 : r->passed_why | why,
 	};
 
 	return piece;
@@ -203,6 +213,7 @@ static struct stapy_piece piece_of(struct stapy_ring *r, int cpu, u64 lost, u64 
 static void told(struct stapy_ring *r)
 {
 	r->overwritten = r->passed = 0;
+	r->passed_why = 0;
 	r->marked = true;
 }
 
@@ -211,7 +222,8 @@ static ssize_t copy_print(struct stapy_ring *r, int cpu, size_t mask, char __use
 			  bool alone, bool *whole)
 {
 	struct stapy_record *record = record_at_tail(r, mask);
-	struct stapy_piece piece = piece_of(r, cpu, record->lost, record->stamp);
+	struct stapy_piece piece = piece_of(r, cpu, record->lost_bytes, record->lost_why,
+					    record->stamp);
 	size_t n = record->length - r->done;
 
 	*whole = false;
@@ -236,7 +248,7 @@ static ssize_t copy_print(struct stapy_ring *r, int cpu, size_t mask, char __use
 /* What is missing behind the last record, for a reader that takes pieces. */
 static ssize_t copy_loss(struct stapy_ring *r, int cpu, char __user *to)
 {
-	struct stapy_piece piece = piece_of(r, cpu, 0, stapy_stamp());
+	struct stapy_piece piece = piece_of(r, cpu, 0, 0, stapy_stamp());
 
 	if (copy_to_user(to, &piece, sizeof(piece)))
 		return -EFAULT;
@@ -256,7 +268,7 @@ static ssize_t copy_record(struct stapy_ring *r, int cpu, size_t mask, char __us
 	ssize_t marked;
 
 	*whole = false;
-	marked = copy_missing(r, cpu, record->lost, to, bytes);
+	marked = copy_missing(r, cpu, record, to, bytes);
 	if (marked)
 		return marked;
 	if (n > bytes && !alone)
@@ -278,13 +290,15 @@ static ssize_t copy_last_losses(char __user *to, size_t bytes)
 		struct stapy_ring *r = ring_of(cpu);
 		ssize_t n;
 
-		while (r->tail == r->head && bytes - copied >= MARK_BYTES &&
+		while (r->tail == r->head && (!copied || bytes - copied >= MARK_BYTES) &&
 		       (r->overwritten || r->passed || r->lost)) {
 			r->passed += r->lost;
+			r->passed_why |= r->lost_why;
 			r->lost = 0;
+			r->lost_why = 0;
 			r->marked = false;
 			n = stapy_session.records ? copy_loss(r, cpu, to + copied) :
-						    copy_missing(r, cpu, 0, to + copied, bytes - copied);
+						    copy_missing(r, cpu, NULL, to + copied, bytes - copied);
 			if (n < 0)
 				return copied ?: n;
 			copied += n;
@@ -305,7 +319,7 @@ static ssize_t copy_torn(char __user *to, size_t bytes)
 	if (partial < 0 || stapy_session.records)
 		return 0;
 	r = ring_of(partial);
-	return r->done || !r->overwritten ? 0 : copy_missing(r, partial, 0, to, bytes);
+	return r->done || !r->overwritten ? 0 : copy_missing(r, partial, NULL, to, bytes);
 }
 
 /* The CPU whose record was begun, while there still is a rest of it. */

@@ -16,6 +16,9 @@ static DEFINE_MUTEX(mutex);		/* of making and freeing them */
 /* While nobody is attached: the oldest records give way to new ones. */
 static bool overwriting;
 
+/* A reader that did not come for so long, with output waiting for it as long, has stopped. */
+#define STOPPED_NS NSEC_PER_SEC
+
 /* Records that one hit gives up at most; more than a hit of usual length writes over. */
 #define MOST_GIVEN_UP 1024
 
@@ -38,6 +41,7 @@ static void ring_free(struct stapy_ring *r)
 	r->done = 0;
 	r->marked = false;
 	r->overwritten = r->passed = 0;
+	r->passed_why = 0;
 }
 
 static int ring_alloc(struct stapy_ring *r, int cpu)
@@ -138,6 +142,7 @@ void stapy_rings_free(void)
 	for_each_possible_cpu(cpu) {
 		ring_free(&per_cpu_ptr(stapy_cpus, cpu)->ring);
 		per_cpu_ptr(stapy_cpus, cpu)->ring.lost = 0;
+		per_cpu_ptr(stapy_cpus, cpu)->ring.lost_why = 0;
 	}
 	stapy_rings_forget();
 	mutex_unlock(&mutex);
@@ -153,9 +158,25 @@ u64 stapy_rings_failures(void)
 	return n;
 }
 
+u64 stapy_rings_lost(enum stapy_loss why)
+{
+	u64 n = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		n += READ_ONCE(per_cpu_ptr(stapy_cpus, cpu)->ring.losses[why]);
+	return n;
+}
+
 void stapy_rings_overwrite(bool on)
 {
 	WRITE_ONCE(overwriting, on);
+}
+
+/* So much room is made at a time. */
+static u64 made_of_room(void)
+{
+	return max_t(u64, 2 * STAPY_RECORD_PIECE, ring_bytes / 8);
 }
 
 /*
@@ -164,7 +185,7 @@ void stapy_rings_overwrite(bool on)
  */
 static noinline void give_up_oldest(struct stapy_ring *r)
 {
-	u64 wanted = max_t(u64, 2 * STAPY_RECORD_PIECE, ring_bytes / 8), tail;
+	u64 wanted = made_of_room(), tail;
 	unsigned int n;
 
 	if (atomic_cmpxchg_acquire(&r->claimed, 0, 1))
@@ -174,8 +195,10 @@ static noinline void give_up_oldest(struct stapy_ring *r)
 		const struct stapy_record *record =
 			(struct stapy_record *)(r->base + (tail & (ring_bytes - 1)));
 
-		if (!r->marked)
-			r->passed += record->lost;
+		if (!r->marked) {
+			r->passed += record->lost_bytes;
+			r->passed_why |= record->lost_why;
+		}
 		r->overwritten += record->length - r->done;
 		r->done = 0;
 		r->marked = false;
@@ -243,7 +266,7 @@ static __always_inline void record_open(struct stapy_cpu *cpu)
 static __always_inline void record_close(struct stapy_cpu *cpu)
 {
 	struct stapy_ring *r = &cpu->ring;
-	u32 length = cpu->c.out.at - cpu->record, lost = 0;
+	u32 length = cpu->c.out.at - cpu->record, lost = 0, why = 0;
 	struct stapy_record *header;
 
 	cpu->c.out.at = NULL;
@@ -251,10 +274,13 @@ static __always_inline void record_close(struct stapy_cpu *cpu)
 		header = (struct stapy_record *)(cpu->record - sizeof(*header));
 		/* More than a record can tell is told by the next ones. */
 		if (unlikely(r->lost)) {
-			lost = min_t(u64, r->lost, U32_MAX);
+			lost = min_t(u64, r->lost, STAPY_RECORD_LOST);
+			why = r->lost_why;
 			r->lost -= lost;
+			if (!r->lost)
+				r->lost_why = 0;
 		}
-		*header = (struct stapy_record){ r->open, length, lost };
+		*header = (struct stapy_record){ r->open, length, lost, why };
 		smp_store_release(&r->head, r->head + ALIGN(sizeof(*header) + length, 8));
 	}
 	smp_store_release(&r->open, 0);
@@ -298,6 +324,39 @@ struct stapy_out *stapy_print_begin(struct stapy_context *c)
 }
 
 /*
+ * Why this print found no room. What waits for the reader is looked at by its stamp: nothing but this
+ * writer ever writes there. A reader that comes rarely because little is printed has not stopped.
+ */
+static enum stapy_loss why_lost(const struct stapy_ring *r, u64 bytes)
+{
+	bool gives_way = READ_ONCE(overwriting);
+	u64 now = stapy_stamp(), tail = READ_ONCE(r->tail);
+
+	if (!r->base)
+		return STAPY_LOSS_NO_BUFFER;
+	if (bytes + sizeof(struct stapy_record) + 8 > (gives_way ? made_of_room() : ring_bytes))
+		return STAPY_LOSS_LONG;
+	if (gives_way)
+		return STAPY_LOSS_HELD;
+	if (tail == r->head || READ_ONCE(r->visited) + STOPPED_NS > now)
+		return STAPY_LOSS_SLOW;
+	return ((struct stapy_record *)(r->base + (tail & (ring_bytes - 1))))->stamp + STOPPED_NS > now ?
+	       STAPY_LOSS_SLOW : STAPY_LOSS_STOPPED;
+}
+
+static void count_lost(struct stapy_ring *r, u64 bytes, bool goes_on)
+{
+	/* What else a hit prints is lost for the reason that its first loss had. */
+	if (!goes_on || !r->open || r->last_lost != r->open)
+		r->last_why = why_lost(r, bytes);
+	r->last_lost = r->open;
+	r->lost += bytes;
+	r->lost_why |= BIT(r->last_why);
+	r->losses[r->last_why] += bytes;
+	r->failures++;
+}
+
+/*
  * A print that did not fit is dropped whole. What else the same hit printed
  * goes with it, so that no reader sees half of a hit's text, except in begin
  * and end probes, whose reports may be larger than the ring.
@@ -307,8 +366,7 @@ static void drop(struct stapy_cpu *cpu)
 	struct stapy_out *o = &cpu->c.out;
 	char *from = cpu->c.interruptible ? cpu->mark : cpu->record;
 
-	cpu->ring.lost += o->at - from + o->lost;
-	cpu->ring.failures++;
+	count_lost(&cpu->ring, o->at - from + o->lost, o->end == from);
 	o->at = from;
 	o->lost = 0;
 	if (!cpu->c.interruptible)

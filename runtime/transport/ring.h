@@ -15,11 +15,24 @@
  */
 enum stapy_print_kind { STAPY_PRINT_TEXT, STAPY_PRINT_TYPED };
 
+/* Why output was lost; texts stand in losses.c and stapy/run/losses.py. */
+enum stapy_loss {
+	STAPY_LOSS_SLOW,		/* the reader was reading, and not fast enough */
+	STAPY_LOSS_STOPPED,		/* it had not come for a second, and longer than that waits for it */
+	STAPY_LOSS_LONG,		/* one print is longer than the buffer */
+	STAPY_LOSS_NO_BUFFER,		/* the CPU has come and has none yet */
+	STAPY_LOSS_HELD,		/* old output could not give way: it was being read */
+	STAPY_LOSSES
+};
+
 struct stapy_record {
 	u64 stamp;
 	u32 length;			/* of the text; the next header is at the next multiple of 8 */
-	u32 lost;			/* bytes that were lost before this record */
+	u32 lost_bytes : 27;		/* that were lost before this record */
+	u32 lost_why : 5;		/* bits of enum stapy_loss */
 };
+
+#define STAPY_RECORD_LOST ((1 << 27) - 1)	/* more is told by the next ones */
 
 /* From one record to the next. */
 static inline u64 stapy_record_bytes(const struct stapy_record *record)
@@ -36,7 +49,11 @@ struct stapy_ring {
 	u64 head;
 	u64 tail_seen;			/* an old value of tail, to stay off the reader's cache line */
 	u64 lost;			/* bytes since the last record */
+	u32 lost_why;			/* bits of enum stapy_loss */
+	enum stapy_loss last_why;	/* of the print that was lost last, in the record of that stamp: */
+	u64 last_lost;
 	u64 failures;			/* prints that did not fit */
+	u64 losses[STAPY_LOSSES];	/* bytes of all of them, by cause */
 	u64 open;			/* stamp of the record being written, 0 when there is none */
 	/* the reader's */
 	u64 tail ____cacheline_aligned_in_smp;
@@ -46,6 +63,8 @@ struct stapy_ring {
 	bool marked;			/* the record's loss was reported */
 	u64 overwritten;		/* bytes that the writer gave up in front of the tail */
 	u64 passed;			/* bytes lost before records that it gave up */
+	u32 passed_why;			/* bits of enum stapy_loss */
+	u64 visited;			/* when somebody read last */
 	struct page **pages;
 };
 
@@ -72,13 +91,18 @@ bool stapy_rings_filling(void);
  */
 ssize_t stapy_rings_read(char __user *to, size_t bytes, bool *more);
 u64 stapy_rings_failures(void);
+/* Bytes that were lost for this reason. */
+u64 stapy_rings_lost(enum stapy_loss why);
+/* What the user is told of a reason, and of several: their texts, with commas, for a mark. */
+const char *stapy_loss_text(enum stapy_loss why);
+size_t stapy_loss_texts(char *to, size_t bytes, u32 why);
 
 /*
  * Bulk mode: each CPU has a file of its own, whose reader takes pieces of this form, with the text
  * behind the header and zeros or rests of older text up to the next multiple of 8. A record that
  * is too long for a read is several pieces of one stamp. stapy/run/merge.py has the same.
  */
-#define STAPY_BULK_MAGIC 0x31425053	/* "SPB1" */
+#define STAPY_BULK_MAGIC 0x32425053	/* "SPB2" */
 
 struct stapy_bulk {
 	u32 magic;
@@ -86,6 +110,8 @@ struct stapy_bulk {
 	u64 stamp;
 	u64 lost;			/* bytes that are missing before it: they found no room */
 	u64 overwritten;		/* the same: they gave way to later ones */
+	u32 why;			/* bits of enum stapy_loss */
+	u32 unused;
 };
 
 /*
@@ -103,7 +129,7 @@ struct stapy_piece {
 	u32 cpu;
 	u32 total;			/* bytes of the whole print, 0: there is none, only losses */
 	u32 done;			/* of which so many came before */
-	u32 unused;
+	u32 why;			/* of the lost ones, bits of enum stapy_loss */
 };
 
 /* As stapy_rings_read(), of one CPU; -EINVAL when there is no room for the smallest piece. */

@@ -29,6 +29,7 @@ _TOGETHER = {
         "transport/bulk.c",
         "transport/control.c",
         "transport/files.c",
+        "transport/losses.c",
         "transport/outputs.c",
         "transport/reader.c",
         "transport/ring.c",

@@ -7,7 +7,7 @@ import os
 import struct
 import sys
 
-from . import streams
+from . import losses, streams
 from .errors import RunError
 from .messages import MessagePrinter
 from .output import open_file
@@ -27,21 +27,22 @@ Usage: stapy-merge [-v] [-o FILE] FILES...
 FILES are those that stapy -b has written, one for each processor. Several of one
 processor (-S) are joined first: cat FILE_0.0 FILE_0.1 >FILE_0
 """
-# runtime/transport/ring.h
-_HEADER = struct.Struct("<IIQQQ")
-_MAGIC = 0x31425053
+# runtime/transport/ring.h; files that stand since before causes were told have a shorter header.
+_HEADER = struct.Struct("<IIQQQII")
+_MAGIC = 0x32425053
+_OLD_HEADER = struct.Struct("<IIQQQ")
+_OLD_MAGIC = 0x31425053
 
 
 class BulkPiece:
     """A piece of the output of one processor."""
 
-    __slots__ = ("lost", "number", "overwritten", "stamp", "text")
+    __slots__ = ("causes", "lost", "number", "overwritten", "stamp", "text")
 
-    def __init__(self, stamp: int, number: int, lost: int, overwritten: int, text: bytes) -> None:
-        self.stamp = stamp
+    def __init__(self, number: int, header: Tuple[int, ...], text: bytes) -> None:
+        _, _, self.stamp, self.lost, self.overwritten, *why = header
+        self.causes = losses.causes(why[0]) if why else []
         self.number = number
-        self.lost = lost
-        self.overwritten = overwritten
         self.text = text
 
 
@@ -49,21 +50,27 @@ def read(file: BinaryIO, name: str) -> Iterator[BulkPiece]:
     """Yield the pieces of a file; `RunError` where it is damaged, or ends in the middle of one."""
     at = number = 0
     while True:
-        head = file.read(_HEADER.size)
+        head = file.read(_OLD_HEADER.size)
         if not head:
             return
-        if len(head) < _HEADER.size:
+        if len(head) < _OLD_HEADER.size:
             raise RunError(f"'{name}' ends in the middle of a piece, at byte {at}")
-        magic, length, stamp, lost, overwritten = _HEADER.unpack(head)
-        if magic != _MAGIC:
+        header = _OLD_HEADER.unpack(head)
+        if header[0] == _MAGIC:
+            head += file.read(_HEADER.size - _OLD_HEADER.size)
+            if len(head) < _HEADER.size:
+                raise RunError(f"'{name}' ends in the middle of a piece, at byte {at}")
+            header = _HEADER.unpack(head)
+        elif header[0] != _OLD_MAGIC:
             what = "no piece of bulk output" if at else "no file of bulk mode (stapy -b)"
             raise RunError(f"'{name}' has {what} at byte {at}" if at else f"'{name}' is {what}")
+        length = header[1]
         padded = length + 7 & ~7
         text = file.read(padded)
         if len(text) < padded:
             raise RunError(f"'{name}' ends in the middle of a piece, at byte {at}")
-        yield BulkPiece(stamp, number, lost, overwritten, text[:length])
-        at += _HEADER.size + padded
+        yield BulkPiece(number, header, text[:length])
+        at += len(head) + padded
         number += 1
 
 
@@ -94,9 +101,9 @@ def merge(files: List[Tuple[str, BinaryIO]], to: BinaryIO, is_verbose: bool = Fa
     rows = [pieces(place, name, file) for place, (name, file) in enumerate(files)]
     for *_, cpu, piece in heapq.merge(*rows):
         if piece.overwritten:
-            to.write(b"[overwrote %d bytes on cpu %d]\n" % (piece.overwritten, cpu))
+            to.write(losses.mark("overwrote", piece.overwritten, cpu, []))
         if piece.lost:
-            to.write(b"[lost %d bytes on cpu %d]\n" % (piece.lost, cpu))
+            to.write(losses.mark("lost", piece.lost, cpu, piece.causes))
         if is_verbose:
             to.write(b"[CPU:%d, seq=%d, length=%d]\n" % (cpu, piece.number, len(piece.text)))
         to.write(piece.text)

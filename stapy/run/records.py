@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import time
 
-from . import jsontext
+from . import jsontext, losses
 from .errors import RunError
 from .ground.manifest import SCHEMA
 
@@ -87,7 +87,7 @@ class PrintDecoder:
         while at < len(block):
             if len(block) - at < _PIECE.size:
                 raise RunError("the module's output is damaged: a piece ends too early")
-            magic, length, stamp, lost, overwritten, cpu, total, done, _ = _PIECE.unpack_from(
+            magic, length, stamp, lost, overwritten, cpu, total, done, why = _PIECE.unpack_from(
                 block, at
             )
             at += _PIECE.size
@@ -97,7 +97,8 @@ class PrintDecoder:
             if overwritten:
                 yield {"type": "overwritten", "time": when, "cpu": cpu, "bytes": overwritten}
             if lost:
-                yield {"type": "lost", "time": when, "cpu": cpu, "bytes": lost}
+                missing: Record = {"type": "lost", "time": when, "cpu": cpu, "bytes": lost}
+                yield {**missing, "causes": losses.causes(why)}
             data = bytes(block[at : at + length])
             at += length
             whole = self._whole(data, done, total)

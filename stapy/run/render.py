@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import jsontext
+from . import jsontext, losses
 from .errors import RunError
 from .ground.manifest import SCHEMA
 from .records import PrintDecoder, RecordTable, text_of
@@ -30,7 +30,7 @@ class Renderer:
         """Return what a record becomes."""
         if record["type"] in ("lost", "overwritten"):
             word = "overwrote" if record["type"] == "overwritten" else "lost"
-            return f"[{word} {record['bytes']} bytes on cpu {record['cpu']}]\n".encode()
+            return losses.mark(word, record["bytes"], record["cpu"], record.get("causes", []))
         return bytes(record["text"])
 
     def message(self, kind: str, text: str) -> None:

@@ -8,10 +8,12 @@ import pytest
 from stapy.run import merge
 
 
-def piece(stamp, text, lost=0, overwritten=0):
-    """As runtime/transport/ring.h has it."""
+def piece(stamp, text, lost=0, overwritten=0, why=None):
+    """As runtime/transport/ring.h has it; without ``why`` as it was before that told causes."""
     rest = b"\xaa" * (-len(text) % 8)
-    return struct.pack("<IIQQQ", 0x31425053, len(text), stamp, lost, overwritten) + text + rest
+    magic = 0x31425053 if why is None else 0x32425053
+    head = struct.pack("<IIQQQ", magic, len(text), stamp, lost, overwritten)
+    return head + (b"" if why is None else struct.pack("<II", why, 0)) + text + rest
 
 
 @pytest.fixture
@@ -45,6 +47,17 @@ def test_what_is_missing_is_told_where_it_is_missing(files, capfdbinary):
     assert capfdbinary.readouterr().out == want
 
 
+def test_causes_are_told_with_what_is_missing(files, capfdbinary):
+    names = files(
+        out_3=piece(5, b"x\n", 7, 9, 3) + piece(8, b"y\n", 0, 0, 0), out_4=piece(6, b"z\n")
+    )
+    assert merge.main(names) == 0
+    want = (
+        b"[overwrote 9 bytes on cpu 3]\n[lost 7 bytes on cpu 3: reader too slow, reader stopped]\n"
+    )
+    assert capfdbinary.readouterr().out == want + b"x\nz\ny\n"
+
+
 def test_verbose_and_into_a_file(files, capfdbinary):
     names = files(out_0=piece(1, b"a\n") + piece(3, b"ccc\n"), out_1=piece(2, b"b\n"))
     assert merge.main(["-v", "-o", "all", *names]) == 0
@@ -60,6 +73,11 @@ def test_verbose_and_into_a_file(files, capfdbinary):
     ("data", "message", "printed"),
     [
         (piece(1, b"a\n")[:-1], "'out_0' ends in the middle of a piece, at byte 0", b""),
+        (
+            piece(1, b"a\n", why=0) + piece(2, b"b\n", why=0)[:36],
+            "'out_0' ends in the middle of a piece, at byte 48",
+            b"a\n",
+        ),
         (piece(1, b"a\n") + b"SPB1", "'out_0' ends in the middle of a piece, at byte 40", b"a\n"),
         (piece(1, b"a\n") + bytes(32), "'out_0' has no piece of bulk output at byte 40", b"a\n"),
         (b"text" * 20, "'out_0' is no file of bulk mode (stapy -b)", b""),

@@ -66,8 +66,9 @@ def piece(data: bytes, **more: int) -> bytes:
     total, done = more.get("total", len(data)), more.get("done", 0)
     losses = more.get("lost", 0), more.get("overwritten", 0)
     head = struct.pack(
-        "<IIQQQIIII", 0x31505053, len(data), 5, *losses, more.get("cpu", 1), total, done, 0
-    )
+        "<IIQQQIIII", 0x31505053, len(data), 5, *losses, more.get("cpu", 1), total, done,
+        more.get("why", 0),
+    )  # fmt: skip
     return head + data
 
 
@@ -281,7 +282,9 @@ def test_text_is_what_it_is_without_a_format() -> None:
     made = renderer("text")
     block = piece(print_of()) + piece(typed(1, b"", b"total=7\n"))
     block += piece(typed(2, bytes(8)), lost=9, overwritten=1) + piece(b"\0raw\xff")
+    block += piece(b"\0.", lost=5, why=6)
     expected = b"cat 1\ntotal=7\n[overwrote 1 bytes on cpu 1]\n[lost 9 bytes on cpu 1]\nraw\xff"
+    expected += b"[lost 5 bytes on cpu 1: reader stopped, print longer than the buffer]\n."
     assert made.feed(memoryview(block)) == expected
     assert made.finish(0) == b""
 

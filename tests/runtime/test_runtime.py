@@ -74,7 +74,7 @@ def account(text: str) -> tuple[dict[int, list[int]], dict[int, int], dict[int, 
     for line in text.splitlines():
         if found := re.fullmatch(r"cpu (\d{3}) line (\d{18})", line):
             lines.setdefault(int(found[1]), []).append(int(found[2]))
-        elif found := re.fullmatch(r"\[lost (\d+) bytes on cpu (\d+)\]", line):
+        elif found := re.fullmatch(r"\[lost (\d+) bytes on cpu (\d+): reader [a-z, ]+\]", line):
             lost[int(found[2])] = lost.get(int(found[2]), 0) + int(found[1])
         elif found := re.fullmatch(r"total (\d+) (\d+)", line):
             totals[int(found[1])] = int(found[2])

@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 RUNTIME = HERE.parents[1] / "runtime"
 UNITS = (
     *("map", "map_alloc", "map_slice", "map_sort", "stat", "histogram", "text", "print", "lock"),
-    *("transport/ring", "transport/reader", "transport/bulk"),
+    *("transport/ring", "transport/reader", "transport/bulk", "transport/losses"),
 )
 FLAGS = (
     *("-std=gnu11", "-g", "-O1", "-Wall", "-Werror", "-Wno-unused-variable"),

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.build
 HITS = 4000
 LARGE = 1 << 20
 # A line whose rest was overwritten ends in the mark of that.
-MARK = re.compile(rb"([^\n]*)\[(lost|overwrote) (\d+) bytes on cpu (\d+)\]\n")
+MARK = re.compile(rb"([^\n]*)\[(lost|overwrote) (\d+) bytes on cpu (\d+)(?:: ([^\]]+))?\]\n")
 SEEDS = range(1, 7)
 
 
@@ -39,7 +39,10 @@ class Reading:
         self.missing = {b"lost": dict.fromkeys(self.printed, 0)}
         self.missing[b"overwrote"] = dict.fromkeys(self.printed, 0)
         self.torn = dict.fromkeys(self.printed, 0)
-        for begun, kind, size, cpu in MARK.findall(done.stdout):
+        self.causes: set[bytes] = set()
+        for begun, kind, size, cpu, causes in MARK.findall(done.stdout):
+            assert not causes or kind == b"lost", (kind, causes)
+            self.causes.update(filter(None, causes.split(b", ")))
             self.missing[kind][int(cpu)] += int(size)
             self.torn[int(cpu)] += len(begun)
         self.lines = MARK.sub(b"", done.stdout).splitlines(keepends=True)
@@ -68,6 +71,7 @@ def test_every_byte_is_read_or_told_as_lost(rings: Path, size: int, reader: str)
         assert not any(lost.values())
     elif reader == "slow":
         assert any(lost.values())
+        assert reading.causes == {b"reader too slow"}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -75,6 +79,8 @@ def test_readers_that_come_while_records_are_overwritten(rings: Path, seed: int)
     reading = Reading(rings, HITS, 32768 << seed % 2, "recorder", seed)
     reading.check()
     assert any(reading.missing[b"overwrote"].values())
+    # Old output does not give way while it is read, or when a reader has come to stay.
+    assert reading.causes <= {b"buffer being read", b"reader too slow"}
 
 
 def test_the_newest_is_kept(rings: Path) -> None:

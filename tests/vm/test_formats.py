@@ -280,6 +280,8 @@ def test_who_attaches_has_records_and_losses_add_up(two: Machine, modules: dict[
     assert found[0]["type"] == "begin" and found[-1]["type"] == "end", said
     told = [row["fields"]["hits"] for row in found if row["type"] == "print"]
     missing = sum(row["bytes"] for row in found if row["type"] in ("lost", "overwritten"))
+    causes = {why for row in found if row["type"] == "lost" for why in row["causes"]}
+    assert causes <= {"buffer being read", "reader too slow"}, said
     # The text for itself, and once more in "hit N x...".
     least = 2 * PAD + len("hit 0 \n")
     ends = {row["name"]: row["value"] for row in found if row["type"] == "global"}

@@ -35,6 +35,8 @@ typedef unsigned long long u64;
 #define U16_MAX UINT16_MAX
 #define U32_MAX UINT32_MAX
 #define U64_MAX UINT64_MAX
+#define BIT(n) (1UL << (n))
+#define NSEC_PER_SEC 1000000000L
 
 #define __percpu
 #define __user

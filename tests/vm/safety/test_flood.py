@@ -61,7 +61,7 @@ def read_rows(output: str) -> Came:
     assert tail == ""
     last = -1
     for row in rows:
-        if match := re.fullmatch(r"\[lost (\d+) bytes on cpu (\d+)\]", row):
+        if match := re.fullmatch(r"\[lost (\d+) bytes on cpu (\d+): reader [a-z, ]+\]", row):
             came.lost[int(match[2])] = came.lost.get(int(match[2]), 0) + int(match[1])
         elif match := re.fullmatch(r"cpu (\d+) lines (\d+) bytes (\d+)", row):
             came.printed[int(match[1])] = int(match[2]), int(match[3])

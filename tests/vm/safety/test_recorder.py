@@ -41,7 +41,7 @@ ask() { # that so many more be printed; a hit that must be skipped is asked for 
 }
 all() { [ $(cat /proc/systemtap/record/lines) -ge $lines ]; }
 """
-MARK = re.compile(r"\[(lost|overwrote) (\d+) bytes on cpu (\d+)\]")
+MARK = re.compile(r"\[(lost|overwrote) (\d+) bytes on cpu (\d+)(?:: ([a-z, ]+))?\]")
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +59,14 @@ class Stream:
         self.numbers: dict[int, list[int]] = {}
         self.bytes: dict[int, int] = {}
         self.missing: dict[str, dict[int, int]] = {"lost": {}, "overwrote": {}}
+        self.causes: set[str] = set()
         self.last = -1
         for row in rows:
             if match := MARK.fullmatch(row):
                 told = self.missing[match[1]]
                 told[int(match[3])] = told.get(int(match[3]), 0) + int(match[2])
+                assert bool(match[4]) == (match[1] == "lost"), row
+                self.causes.update(match[4].split(", ") if match[4] else ())
             elif match := re.fullmatch(r"cpu (\d+) lines (\d+) bytes (\d+)", row):
                 self.printed[int(match[1])] = int(match[3])
             else:
@@ -113,6 +116,7 @@ def test_the_newest_output_is_there_for_who_attaches(
     stream = Stream(rows)
     stream.check()
     assert stream.last >= 5 * PART - 1, "the newest line is missing"
+    assert stream.causes <= {"buffer being read", "reader too slow"}
     newest = Stream((pair.share / "out3").read_text().split("\n")[:-1])
     for cpu in stream.printed:
         assert stream.missing["overwrote"].get(cpu), "nothing was overwritten"
@@ -181,11 +185,15 @@ def test_what_a_stopped_reader_misses_is_lost_and_told(
     {stop}; ask {2 * PART}; wait_for all
     {go_on}; kill -INT $run_pid; wait $run_pid; echo status $?
     cp {place} {SHARE}/out; umount /mnt/stalls; wait_for 'rmmod loop'
-    loaded record; grep -c 'transport failures' err
+    loaded record; grep -c 'transport failures' err; cp err {SHARE}/err
     """
     lines, result = shell(pair, modules, text, 240)
     assert lines == ["status 0", "0", "1"], result.stderr
     stream = Stream((pair.share / "out").read_text().split("\n")[:-1])
     stream.check()
     assert not stream.missing["overwrote"]
-    assert stream.missing["lost"]
+    assert "reader stopped" in stream.causes <= {"reader stopped", "reader too slow"}
+    told = re.findall(r"^WARNING: Lost (\d+) bytes of output: ([a-z ]+)$",
+                      (pair.share / "err").read_text(), re.M)  # fmt: skip
+    assert {cause for _, cause in told} == stream.causes
+    assert sum(int(size) for size, _ in told) == sum(stream.missing["lost"].values())
