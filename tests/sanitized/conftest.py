@@ -33,6 +33,37 @@ ENVIRONMENT = {
 Compiler = Callable[..., Path]
 
 
+class Program:
+    """The running program: a command is a line, and so is its answer."""
+
+    def __init__(self, path: str) -> None:
+        self._process = subprocess.Popen(
+            [path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+
+    def ask(self, command: str) -> str:
+        """Carry out a command; a report of a sanitizer is an `AssertionError` with its text.
+
+        So is a command that does not end, without one.
+        """
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._process.stdin.write(command + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"{command}: {self._process.stderr.read()}"
+        return answer[:-1]
+
+    def close(self) -> None:
+        """End it: what was not freed is a report as well."""
+        _, error = self._process.communicate()
+        assert self._process.returncode == 0, error
+
+
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
     """Compile a program of this folder; flags of the compiler say what watches it."""

@@ -7,7 +7,6 @@ UndefinedBehaviorSanitizer: a byte beyond a buffer ends the program, and with it
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -16,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.sanitized import model
-from tests.sanitized.conftest import ENVIRONMENT, Compiler
+from tests.sanitized.conftest import Compiler, Program
 from tests.sanitized.model import Array, Declaration, Key, Keys, Shape, written
 
 pytestmark = pytest.mark.build
@@ -33,37 +32,6 @@ ARRAYS = (
     Declaration((16, 0), 6, shape=LOG, told_size=False),
     Declaration((0,), 3, wraps=True, shape=Shape(linear=(-10, 10, 3))),
 )
-
-
-class Program:
-    """The running program: a command is a line, and so is its answer."""
-
-    def __init__(self, path: str) -> None:
-        self._process = subprocess.Popen(
-            [path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=ENVIRONMENT,
-        )
-
-    def ask(self, command: str) -> str:
-        """Carry out a command; a report of a sanitizer is an `AssertionError` with its text.
-
-        So is a command that does not end, without one.
-        """
-        assert self._process.stdin and self._process.stdout and self._process.stderr
-        self._process.stdin.write(command + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        assert answer, f"{command}: {self._process.stderr.read()}"
-        return answer[:-1]
-
-    def close(self) -> None:
-        """End it: what was not freed is a report as well."""
-        _, error = self._process.communicate()
-        assert self._process.returncode == 0, error
 
 
 # The kernel reads strings by words where it can, and by bytes elsewhere.

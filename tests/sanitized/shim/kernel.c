@@ -11,7 +11,8 @@ __thread int shim_cpu;
 
 /* Pages are those of one file, so that they can be mapped twice. */
 static int file = -1;
-static unsigned int pages;
+static unsigned int pages, pages_in_use;
+u64 shim_ahead_ns;
 
 int scnprintf(char *to, size_t bytes, const char *format, ...)
 {
@@ -30,11 +31,14 @@ struct page *alloc_pages_node(int node, int flags, unsigned int order)
 		file = memfd_create("pages", MFD_CLOEXEC);
 	if (pages == MOST_PAGES || ftruncate(file, (pages + 1) * PAGE_SIZE))
 		return NULL;
+	pages_in_use++;
 	return (struct page *)(uintptr_t)++pages;
 }
 
 void __free_page(struct page *page)
 {
+	if (!--pages_in_use)
+		pages = 0;
 }
 
 static size_t mapped_bytes;		/* of each area: all rings are alike */

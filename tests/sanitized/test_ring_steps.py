@@ -1,0 +1,258 @@
+"""Rings in any order of steps, watched by AddressSanitizer and UndefinedBehaviorSanitizer.
+
+What no thread hurries: prints, ends of hits, reads of all sizes, readers in the way, a clock that
+goes on. Every byte that was printed is read or told as missing, in the order of time, with a cause.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stapy.run import losses, merge, records
+from tests.sanitized.conftest import Compiler, Program
+
+pytestmark = pytest.mark.build
+
+CPUS = 3
+RING = 32768  # the least that there is
+PIECE = 8192  # of a record
+MARK = re.compile(rb"\[(lost|overwrote) (\d+) bytes on cpu (\d)(?:: ([a-z, ]+))?\]\n")
+PRINT = re.compile(rb"c(\d)t(\d+)h(\d+);\.*")
+Step: TypeAlias = tuple[str, int, int]
+
+
+@pytest.fixture(scope="module", params=["text", "records", "bulk"])
+def form(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# A program for each form, which a module has once and for all.
+@pytest.fixture(scope="module")
+def program(form: str, sanitized: Compiler) -> Iterator[Program]:
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover", "-DCONFIG_DCACHE_WORD_ACCESS"]
+    running = Program(str(sanitized("ring_steps", *flags)))
+    yield running
+    running.close()
+
+
+SIZES = st.one_of(st.integers(24, 80), st.sampled_from([1000, 8000, 9000, 20000, 40000]))
+CPU = st.integers(0, CPUS - 1)
+READS = st.sampled_from([100, 300, 5000, 65536])
+STEPS = st.lists(
+    st.one_of(
+        *[st.tuples(st.just("print"), CPU, SIZES)] * 5,
+        *[st.tuples(st.just("commit"), CPU, st.just(0))] * 2,
+        *[st.tuples(st.just("read"), CPU, READS)] * 2,
+        st.tuples(st.just("held"), CPU, SIZES),
+        st.tuples(st.just("overwrite"), st.integers(0, 1), st.just(0)),
+        st.tuples(st.just("later"), st.integers(1, 5), st.just(0)),
+        st.tuples(st.just("inside"), CPU, st.integers(0, 1)),
+    ),
+    max_size=60,
+)
+
+
+class Life:
+    """A session: its steps, what it printed, and what its reader got."""
+
+    def __init__(self, program: Program, form: str) -> None:
+        self._program = program
+        self._form = form
+        self.printed = [0] * CPUS
+        self.sizes: dict[int, int] = {}  # by ticket
+        self.read = [b""] * CPUS  # one text, unless in bulk mode
+        self._ticket = self._hits = 0
+        self._hit: list[int | None] = [None] * CPUS
+        self._bytes = [0] * CPUS  # of the hit
+        self.is_large = self.overwrites = self.waits = False
+        self._ask(f"new {RING} {int(form == 'records')}")
+
+    def _ask(self, command: str) -> str:
+        return self._program.ask(command)
+
+    def do(self, step: Step) -> None:
+        word, a, b = step
+        if word in ("print", "held"):
+            self._print(a, b, word == "held")
+        elif word == "commit":
+            self._ask(f"commit {a}")
+            self._hit[a], self._bytes[a] = None, 0
+        elif word == "read":
+            self._read(a, b)
+        elif word != "inside":
+            self.overwrites |= word == "overwrite" and a == 1
+            self.waits |= word == "later"
+            self._ask(f"{word} {a}")
+        elif self._hit[a] is None:
+            self._ask(f"inside {a} {b}")
+
+    def _print(self, cpu: int, size: int, is_held: bool) -> None:
+        if self._hit[cpu] is None:
+            self._hit[cpu], self._hits = self._hits, self._hits + 1
+        text = f"c{cpu}t{self._ticket}h{self._hit[cpu]};"
+        self.sizes[self._ticket] = size
+        self._ticket += 1
+        self.printed[cpu] += size + (self._form == "records")
+        self._bytes[cpu] += size
+        self.is_large |= self._bytes[cpu] >= PIECE
+        around = (f"claim {cpu}", f"release {cpu}") if is_held else ("", "")
+        for command in (around[0], f"print {cpu} {size} {text}", around[1]):
+            if command:
+                self._ask(command)
+
+    def _read(self, cpu: int, size: int) -> bool:
+        is_bulk = self._form == "bulk"
+        answer = self._ask(f"bulk {cpu} {size}" if is_bulk else f"read {size}")
+        data = bytes.fromhex(answer)
+        self.read[cpu if is_bulk else 0] += data
+        return bool(data)
+
+    def end(self) -> list[int]:
+        """End all hits and the session, read the rest; return lost bytes by cause."""
+        for cpu in range(CPUS):
+            self.do(("commit", cpu, 0))
+        self._ask("stop")
+        for cpu in range(CPUS):
+            while self._read(cpu, 65536):
+                pass
+        *by_cause, prints = map(int, self._ask("losses").split())
+        assert (sum(by_cause) > 0) == (prints > 0)
+        return by_cause
+
+
+class Found:
+    """What came: bytes by CPU, prints in their order, and what was told as missing."""
+
+    def __init__(self) -> None:
+        self.bytes = [0] * CPUS
+        self.missing = {"lost": [0] * CPUS, "overwrote": [0] * CPUS}
+        self.causes: set[str] = set()
+        self.prints: list[tuple[int, int, int]] = []  # CPU, ticket, hit
+
+    def text(self, text: bytes, sizes: dict[int, int], may_be_torn: bool) -> None:
+        """Take a stream of prints and marks."""
+        at = 0
+        while at < len(text):
+            if mark := MARK.match(text, at):
+                told = self.missing[mark[1].decode()]
+                told[int(mark[3])] += int(mark[2])
+                self.causes.update(mark[4].decode().split(", ") if mark[4] else ())
+                at = mark.end()
+                continue
+            found = PRINT.match(text, at)
+            torn = MARK.search(text, at)
+            if not found:  # the rest of a print was overwritten before it was read
+                assert may_be_torn and torn, text[at : at + 80]
+                at = torn.start()
+                continue
+            self.one(found, sizes, may_be_torn)
+            self.bytes[int(found[1])] += len(found[0])
+            at = found.end()
+
+    def one(self, found: re.Match[bytes], sizes: dict[int, int], may_be_torn: bool) -> None:
+        cpu, ticket, hit = map(int, found.groups())
+        assert len(found[0]) == sizes[ticket] or may_be_torn, found[0][:40]
+        self.prints.append((cpu, ticket, hit))
+
+    def pieces(self, data: bytes, sizes: dict[int, int]) -> None:
+        """Take what a reader of records gets."""
+        at, whole = 0, b""
+        while at < len(data):
+            _, size, _, lost, overwritten, cpu, total, done, why = records._PIECE.unpack_from(
+                data, at
+            )
+            at += records._PIECE.size
+            self.missing["lost"][cpu] += lost
+            self.missing["overwrote"][cpu] += overwritten
+            self.causes.update(losses.causes(why))
+            assert bool(lost) == bool(why)
+            self.bytes[cpu] += size
+            whole = (whole if done else b"") + data[at : at + size]
+            at += size
+            if total and len(whole) == total and total > 1:
+                found = PRINT.fullmatch(whole[1:])
+                assert found and whole[0] == 0, whole[:40]
+                self.one(found, sizes, False)
+
+    def bulk(self, cpu: int, data: bytes, sizes: dict[int, int]) -> None:
+        """Take the file of a CPU."""
+        text = b""
+        for piece in merge.read(io.BytesIO(data), "file"):
+            self.missing["lost"][cpu] += piece.lost
+            self.missing["overwrote"][cpu] += piece.overwritten
+            self.causes.update(piece.causes)
+            assert bool(piece.lost) == bool(piece.causes)
+            self.bytes[cpu] += len(piece.text)
+            text += piece.text
+        for found in PRINT.finditer(text):
+            self.one(found, sizes, True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=STEPS)
+def test_every_byte_is_read_or_told(program: Program, form: str, steps: list[Step]) -> None:
+    life = Life(program, form)
+    for step in steps:
+        life.do(step)
+    by_cause = dict(zip(losses.CAUSES, life.end(), strict=True))
+    found = Found()
+    if form == "bulk":
+        for cpu, data in enumerate(life.read):
+            found.bulk(cpu, data, life.sizes)
+    elif form == "records":
+        found.pieces(life.read[0], life.sizes)
+    else:
+        found.text(life.read[0], life.sizes, life.overwrites)
+    if form != "text" or not life.overwrites:  # else a begun name of a print is nobody's
+        for cpu, printed in enumerate(life.printed):
+            missing = sum(kind[cpu] for kind in found.missing.values())
+            assert found.bytes[cpu] + missing == printed, (cpu, found.missing)
+    assert sum(by_cause.values()) >= sum(found.missing["lost"])
+    if not life.overwrites:
+        assert sum(by_cause.values()) == sum(found.missing["lost"])
+        assert not by_cause["buffer being read"] and not any(found.missing["overwrote"])
+    assert found.causes <= {cause for cause, size in by_cause.items() if size}
+    assert not by_cause["processor without a buffer"]
+    assert life.waits or not by_cause["reader stopped"]
+    in_order(found.prints, form, life.is_large)
+
+
+def in_order(prints: list[tuple[int, int, int]], form: str, is_large: bool) -> None:
+    """Check that prints of each CPU follow each other, and hits, or single records, of all."""
+    for cpu in range(CPUS):
+        mine = [ticket for one, ticket, _ in prints if one == cpu]
+        assert mine == sorted(set(mine)), mine
+    if form == "records":
+        assert [ticket for _, ticket, _ in prints] == sorted(ticket for _, ticket, _ in prints)
+    elif form == "text" and not is_large:  # a large hit has several records
+        hits = [hit for _, _, hit in prints]
+        assert hits == sorted(hits), hits
+
+
+# Steps, and the causes of all that is lost: each once, by itself.
+FILL: list[Step] = [("print", 0, 8000), ("commit", 0, 0)] * 5
+CAUSES: list[tuple[str, list[Step]]] = [
+    ("reader too slow", FILL),
+    ("reader too slow", [*FILL[:8], ("later", 5, 0), ("read", 0, 100), *FILL[:4]]),
+    ("reader stopped", [*FILL[:8], ("later", 2, 0), *FILL[:4]]),
+    ("reader too slow", [("later", 9, 0), *FILL]),  # it had no reason to come
+    ("print longer than the buffer", [("print", 0, 40000), ("print", 0, 30)]),
+    ("print longer than the buffer", [("overwrite", 1, 0), *FILL, ("print", 0, 20000)]),
+    ("buffer being read", [("overwrite", 1, 0), *FILL[:6], ("held", 0, 9000), ("commit", 0, 0)]),
+]
+
+
+@pytest.mark.parametrize(("cause", "steps"), CAUSES)
+def test_the_cause(program: Program, form: str, cause: str, steps: list[Step]) -> None:
+    life = Life(program, form)
+    for step in steps:
+        life.do(step)
+    by_cause = dict(zip(losses.CAUSES, life.end(), strict=True))
+    assert [name for name, size in by_cause.items() if size] == [cause], by_cause
