@@ -69,11 +69,14 @@ class Accounts:
     def lines(self) -> "List[str]":
         """Return the table and what would help; nothing when there are no figures to show."""
         skips = self._skipped
-        if not self._told or not (any(skips) or self._missed or self._units or self._overloaded):
+        # A single error has told its place already.
+        failed = sum(row.errors for row in self._rows) > 1
+        shows = any(skips) or self._missed or self._units or self._overloaded or failed
+        if not self._told or not shows:
             return []
         lines = []
         if self._rows or any(self._others()):
-            lines.append("note: what the probes did, those first that took most:")
+            lines.append(f"note: what the probes did, {self._order()}:")
             lines += self._table()
             if self._missed:
                 lines.append(f"  and {self._missed} that the kernel missed, before any probe ran")
@@ -83,6 +86,11 @@ class Accounts:
         if help_:
             lines.append(f"help: {help_}")
         return lines
+
+    def _order(self) -> str:
+        if self._units:
+            return "those first that took most"
+        return "those first that skipped or failed most (-t adds hits, what they took, and shares)"
 
     def _table(self) -> "List[str]":
         heads = ["hits", self._units, "share"] if self._units else []

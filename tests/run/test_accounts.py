@@ -63,8 +63,19 @@ def test_hits_that_only_the_kernel_missed() -> None:
     assert "KRETACTIVE" in told[4] and len(told) == 5
 
 
+@pytest.mark.parametrize(("errors", "shown"), [(1, 0), (2, 3)])
+def test_errors_that_ended_the_session_without_counted_hits(errors: int, shown: int) -> None:
+    row = READ.replace("3\t0\t0\t1\t", f"0\t0\t0\t{errors}\t").replace("600", "0")
+    told = lines(("accounts", "0\t\t0\t0\t0\t0\t0\t"), ("account", row))
+    assert len(told) == shown and (not told or told[2].split()[:4] == ["0", "0", "0", "2"])
+
+
 def test_without_counted_hits() -> None:
     told = lines(("accounts", "0\t\t0\tSKIPS\t0\t"), ("account", READ.replace("600", "0")))
+    assert told[0] == (
+        "note: what the probes did, those first that skipped or failed most (-t adds hits, what"
+        " they took, and shares):"
+    )
     assert told[1].split() == ["nested", "low", "stack", "locks", "errors", "probe"]
     assert told[2].split()[:4] == ["3", "0", "0", "1"]
     assert "-D INTERRUPTIBLE=0" in told[3]

@@ -84,7 +84,8 @@ LIMITS = [
     Limit("maxerrors", 'probe timer.ms(2) { n++ error(sprintf("number %d", ++count)) }\n'
           "global count, n", ("-DMAXERRORS=3",), 1, "",
           [f"^ERROR: number {n} near" for n in (1, 2, 3, 4)]
-          + ["^WARNING: Number of errors: 4, skipped probes: 0$"], never="number 5"),
+          + ["^WARNING: Number of errors: 4, skipped probes: 0$",
+             r"^ +0 +0 +0 +4  timer\.ms\(2\) at "], never="number 5"),
     Limit("fewer_than_maxerrors", 'global n probe timer.ms(2) { if (n++ < 3) error("one more")\n'
           " if (n > 9) exit() }", ("-DMAXERRORS=3",), 1, "@end",
           ["^ERROR: one more near", "^WARNING: Number of errors: 3, skipped probes: 0$"]),
@@ -96,6 +97,7 @@ LIMITS = [
           ["^ERROR: Skipped too many probes, check MAXSKIPPED or try again with stap -t for more "
            r"details\.$", r"^WARNING: Number of errors: 0, skipped probes: \d+$",
            r"^WARNING: Skipped due to low stack: \d+$",
+           r"^note: what the probes did, those first that skipped or failed most \(-t adds hits, ",
            r'^ +0 +[1-9]\d* +0 +0  kernel\.function\("vfs_read"\) at ',
            "^help: -D MINSTACKSPACE=N"]),
     Limit("overload", HEAVY + " }",
