@@ -36,6 +36,10 @@ def main(words: Optional[List[str]] = None) -> int:
             from . import sudo
 
             return streams.show(sudo.rule())
+        if words == ["--list"]:
+            from . import sessions
+
+            return streams.show([shown(line) for line in sessions.lines()])
         hands = None
         if words[:1] == ["--as-member"]:
             from . import member

@@ -125,7 +125,9 @@ def _unknown_option(word: str) -> str:
     name = word.partition("=")[0]
     if name.partition("=")[0] in _FLAGS:
         return f"option '{name}' takes no value"
-    known = [one[2:] for one in (*_VALUES, *_FLAGS, "--help", "--version") if one[:2] == "--"]
+    known = [
+        one[2:] for one in (*_VALUES, *_FLAGS, "--list", "--help", "--version") if one[:2] == "--"
+    ]
     near = nearest(name[2:], known) if name.startswith("--") else ""
     return f"unknown option '{name}'" + (f"; did you mean '--{near}'?" if near else "")
 

@@ -7,6 +7,7 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
    or: stapy-run --info MODULE.ko
    or: stapy-run -d MODULE
    or: stapy-run -A MODULE
+   or: stapy-run --list
    or: stapy-run --sudoers
 
   -c CMD      start CMD once the probes are armed, stop when it ends
@@ -42,6 +43,8 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
               input probes
   -A          attach to a module that was left running
   -d          remove a module that was left loaded
+  --list      show the sessions that are in the kernel: module, state, user, and
+              which process reads the session, nobody when it was detached
   -C WHEN     colours in messages, and of what is drawn on a terminal: auto, always, never
   --message-format=json
               each message as one object on a line; text, as it is without

@@ -94,6 +94,29 @@ def test_all_of_ours_but_those_in_use(guest: Machine, modules: dict[str, Path]) 
     assert b"Couldn't remove module 'one': Resource temporarily unavailable" in result.stderr
 
 
+def test_sessions_are_listed(guest: Machine, modules: dict[str, Path]) -> None:
+    """One that is read, one that was detached, and none: the list itself ends no session."""
+    text = """
+    $run --list
+    $run $one & reader=$!; wait_for '[ "$(state one)" = running ]'
+    $run -L $two 2>/dev/null
+    for time in 1 2; do $run --list | sed "s/ $reader (/ PID (/"; done
+    state one; state two; setpriv --reuid 65534 --clear-groups $run --list; echo status $?
+    $run -d two; kill $reader; wait $reader; $run --list; folders
+    """
+    lines, result = shell(guest, modules, text, 300)
+    table = [
+        "MODULE  STATE    USER  READ BY",
+        "one     running  root  PID (stapy-run)",
+        "two     running  root  nobody: detached",
+    ]
+    none = "no module of stapy's is loaded"
+    assert [line for line in lines if line not in ("one", "two")] == [
+        *(none, *table, *table, "running", "running", "status 1", none, "0")
+    ], (lines, result.stderr)
+    assert b"only root sees which sessions there are" in result.stderr
+
+
 def test_only_root_can_hold_the_lock(guest: Machine, modules: dict[str, Path]) -> None:
     """/sys/module, which was locked before, can be locked by anybody."""
     text = """
