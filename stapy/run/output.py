@@ -199,18 +199,15 @@ class File(Sink):
         self._written = 0
         self._names: List[str] = []
         self._kept = Safekeeping()
-        super().__init__(self._open())
+        name = place_of(pattern, 0 if size else None)
+        super().__init__(self._open(name))
+        self._names.append(name)
 
-    def _open(self) -> int:
-        # SIGUSR2 numbers the files without -S, too.
-        numbered = self._size or self._number
-        name = place_of(self._pattern, self._number if numbered else None)
+    def _open(self, name: str) -> int:
         try:
-            fd = open_file(name)
+            return open_file(name)
         except OSError as error:
             raise RunError(f"Couldn't open output file '{name}': {error.strerror}") from None
-        self._names.append(name)
-        return fd
 
     def write(self, block: memoryview) -> None:
         """Take a block; starts a new file first when this one is full."""
@@ -222,8 +219,9 @@ class File(Sink):
     def rotate(self) -> None:
         """Go on with the next file; drop the oldest when there are more than shall be kept.
 
-        The file before is brought to the disk: it is whole then, whatever
-        becomes of the machine.
+        The file before is brought to the disk: it is whole then, whatever becomes of the
+        machine. Until then the next one has another name, unless something has that name
+        already, which is written as it is.
         """
         try:
             # Before the next one is there: who sees that knows which ones are safe.
@@ -233,8 +231,11 @@ class File(Sink):
         old, name = self.fd, self._names[-1]
         self._number += 1
         self._written = 0
-        self.fd = self._open()
-        self._kept.take(old, name)
+        next_name = place_of(self._pattern, self._number)  # SIGUSR2 numbers without -S, too
+        waiting = next_name if os.path.lexists(next_name) else f"{next_name}.new"
+        self.fd = self._open(waiting)
+        self._names.append(next_name)
+        self._kept.take(old, name, (waiting, next_name) if waiting != next_name else None)
         while self._keep and len(self._names) > self._keep:
             try:
                 os.unlink(self._names.pop(0))

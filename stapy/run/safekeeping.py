@@ -8,7 +8,7 @@ import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Optional, Tuple
 
 
 class Safekeeping:
@@ -22,8 +22,11 @@ class Safekeeping:
         self._busy = _thread.allocate_lock()
         self._error: Optional[OSError] = None
 
-    def take(self, fd: int, name: str) -> None:
+    def take(self, fd: int, name: str, next_one: "Optional[Tuple[str, str]]" = None) -> None:
         """Bring a file and its name to the disk and close it; waits while another one is under way.
+
+        ``next_one`` is renamed then, from the first name to the second: who sees that one knows
+        that the file before it is safe.
 
         Raises what `finish` does, about the file before; this one is closed then as well.
         """
@@ -33,7 +36,7 @@ class Safekeeping:
             os.close(fd)
             raise
         self._busy.acquire()
-        _thread.start_new_thread(self._keep, (fd, name))
+        _thread.start_new_thread(self._keep, (fd, name, next_one))
 
     def finish(self) -> None:
         """Wait until the last file is on the disk; `OSError` with its name when it could not be."""
@@ -42,7 +45,7 @@ class Safekeeping:
         if error:
             raise error
 
-    def _keep(self, fd: int, name: str) -> None:
+    def _keep(self, fd: int, name: str, next_one: "Optional[Tuple[str, str]]") -> None:
         try:
             if stat.S_ISREG(os.fstat(fd).st_mode):
                 os.fsync(fd)
@@ -52,7 +55,18 @@ class Safekeeping:
             self._error = error
         finally:
             os.close(fd)
+            self._rename(next_one)
             self._busy.release()
+
+    def _rename(self, next_one: "Optional[Tuple[str, str]]") -> None:
+        """Give the next file its name, also when the one before it is not on the disk."""
+        if not next_one:
+            return
+        try:
+            os.rename(*next_one)
+        except OSError as error:
+            error.filename = next_one[0]
+            self._error = self._error or error
 
 
 def _keep_name(folder: str) -> None:

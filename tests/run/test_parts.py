@@ -7,6 +7,7 @@ import select
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 
@@ -231,6 +232,30 @@ def test_rotation_by_signal_without_size(tmp_path):
     sink.close()
     assert (tmp_path / "out").read_bytes() == b"one"
     assert (tmp_path / "out.1").read_bytes() == b"two"
+
+
+def test_a_file_gets_its_name_when_the_one_before_is_on_the_disk(tmp_path, monkeypatch):
+    may_sync, synced, sync = threading.Event(), [], os.fsync
+
+    def slow_sync(fd):
+        may_sync.wait()
+        synced.append(str(Path(f"/proc/self/fd/{fd}").readlink()))
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", slow_sync)
+    (tmp_path / "out.2").write_text("of an earlier session")
+    sink = File(str(tmp_path / "out"), 10)
+    sink.write(memoryview(b"0234567\n"))
+    sink.write(memoryview(b"1234567\n"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.0", "out.1.new", "out.2"]
+    assert (tmp_path / "out.1.new").read_bytes() == b"1234567\n"
+    may_sync.set()
+    sink.write(memoryview(b"2234567\n"))
+    assert synced[:2] == [str(tmp_path / "out.0"), str(tmp_path)]
+    sink.close()
+    texts = [(tmp_path / f"out.{number}").read_bytes() for number in range(3)]
+    assert texts == [b"%d234567\n" % number for number in range(3)]
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_output_name_is_expanded_and_overwritten(tmp_path):

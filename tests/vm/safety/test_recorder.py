@@ -152,8 +152,8 @@ def test_files_are_whole_up_to_the_last_switch_when_the_machine_crashes(
         result = machine.run(words, cwd="/tmp", timeout=300 * patience(machine))
         assert result.kind == PANIC, (result.kind, result.stderr)
         subprocess.run(["e2fsck", "-fy", disk], stdout=subprocess.DEVNULL, check=False)
-        # Files are brought to the disk one by one: before second.2 was made, second.0 was there.
-        whole = [f"first.{number}" for number in range(11)] + ["second.0"]
+        # A file gets its name when the one before it is on the disk: the last switch made second.2.
+        whole = [f"first.{number}" for number in range(11)] + ["second.0", "second.1"]
         rows = []
         for name in whole:
             command = ["debugfs", "-R", f"cat {name}", disk]
