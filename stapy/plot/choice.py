@@ -15,7 +15,6 @@ from stapy.record import Record
 
 TOP = 30  # bars that are drawn unless another number is asked for
 _FEW = 12  # names of which each may have a line
-_ONCE = ("begin", "end", "error", "never")  # probes whose prints have no course in time
 
 
 class PlotWish(Record):
@@ -266,7 +265,12 @@ def _of_prints(recording: Recording, wish: PlotWish, drawn: set[str]) -> list[Ch
             return _statistic(place, name, wish)
 
         if wish.chart in ("", charts.HISTOGRAM, charts.HEATMAP):
-            fresh = [name for name in statistics if len(place.rows) > 1 or name not in drawn]
+            has_course = timelines.has_course(place)
+            fresh = [
+                name
+                for name in statistics
+                if has_course or is_named or (len(place.rows) == 1 and name not in drawn)
+            ]
             found += _each(fresh, make, False)
         found += _numbers(place, wish, is_named)
     return found
@@ -285,8 +289,7 @@ def _numbers(place: PrintPlace, wish: PlotWish, is_named: bool) -> list[Chart]:
         fields = [wish.field] if timelines.is_number(here) else []
     else:
         fields = timelines.numbers_of(place)
-    is_once = place.probe.partition("(")[0].strip() in _ONCE
-    if not fields or len(place.rows) < 2 or (is_once and not wish.chart):
+    if not fields or len(place.rows) < 2 or (timelines.is_once(place) and not wish.chart):
         return []
     names = {timelines.name_of(row) for row in place.rows}
     is_periodic = place.probe.startswith("timer.")

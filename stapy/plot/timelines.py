@@ -25,6 +25,19 @@ _IDENTITIES = frozenset(
     )
 )
 _CLOCKS = ("gettimeofday", "get_cycles", "jiffies", "local_clock", "ktime", "cpu_clock", "time")
+_ONCE = ("begin", "end", "error", "never")  # probes whose prints have no course in time
+_AT_ONCE = 20  # prints within such a part of the session until then are of one moment
+
+
+def is_once(place: PrintPlace) -> bool:
+    """Tell whether a print is of a probe that comes once: what it prints has no course in time."""
+    return place.probe.partition("(")[0].strip() in _ONCE
+
+
+def has_course(place: PrintPlace) -> bool:
+    """Tell whether a print was made repeatedly, and not only by one hit for each of many keys."""
+    times = [row.time for row in place.rows]
+    return not is_once(place) and max(times) - min(times) > max(times) / _AT_ONCE
 
 
 def numbers_of(place: PrintPlace) -> list[str]:

@@ -72,6 +72,16 @@ CHOSEN = {
     "once": ([GROWING[0]], ["histogram lat"]),
     "events": (EVENTS, ["heatmap bytes (x.stp:1:1)"]),
     "printed_stacks": ([of_print(1, at=STACK)] * 2, ["flame printed stacks"]),
+    "histograms_at_the_end": (
+        [of_print(9 + at, "end", lat=stat((1, 1, at + 2))) for at in range(2)]
+        + [of_global("a", stat((1, 1, 2)), name) for name in "xy"],
+        ["heatmap a"],
+    ),
+    "histograms_of_one_moment": (
+        [of_print(9 + at / 10, lat=stat((1, 1, at + 2))) for at in range(4)]
+        + [of_global("a", stat((1, 1, 2)), name) for name in "xy"],
+        ["heatmap a"],
+    ),
     "top_list": (
         [of_print(9, "end", name=n, n=1) for n in "ab"] + [of_global("a", 1, "a")],
         ["bars a"],
