@@ -91,7 +91,7 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
 def test_examples(release: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No tool has a message, each is judged within `FIRST`, and names come within `WARM`.
 
-    Those of a package that cannot be had are left out.
+    When a package cannot be had, the test is skipped with that reason after the others have passed.
     """
     if release is None:
         pytest.skip("no kernel headers are installed")
@@ -133,3 +133,6 @@ def test_examples(release: str | None, tmp_path: Path, monkeypatch: pytest.Monke
         print(f"{release}: {what}: median {median(times):.3f} s, most {times[-1]:.3f} s")
         assert median(times) <= limit / 2, (what, times)
         assert late <= len(times) // 20, (what, times)
+    lacking = {name: why for name, case in CASES.items() if (why := packages.lacks(case))}
+    if lacking:
+        pytest.skip(f"without {', '.join(lacking)}: {'; '.join(sorted(set(lacking.values())))}")

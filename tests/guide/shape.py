@@ -42,3 +42,43 @@ def differs(shown: str, printed: str) -> str:
     if re.fullmatch(pattern(shown), printed):
         return ""
     return f"--- the page shows\n{shown}\n--- printed was\n{printed}"
+
+
+_WORDS = re.compile(
+    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<number>0x[0-9a-f]+|-?\d+(?:\.\d+)*\b)'
+    r"|(?P<bar>@+)|(?P<name>[\w$][\w.$/|:-]*)|\S"
+)
+_SIGNS = {"text": '"', "number": "9", "bar": "", "name": "a"}
+_TITLE = re.compile(r"[A-Z%_ ]*[A-Z]{2}[A-Z%_ ]*")
+
+
+def kind_of(line: str) -> str:
+    """Write a line as the kinds of its words: several names or numbers in a row are one."""
+    found = ""
+    for word in _WORDS.finditer(line):
+        sign = _SIGNS[word.lastgroup] if word.lastgroup else word[0]
+        found += "" if sign in "a9" and found.endswith(sign) else sign
+    return found
+
+
+def lacking(shown: str, printed: str) -> list[str]:
+    """List the lines of a sample of which nothing of the kind was printed.
+
+    Titles are compared by their words. ``…`` in a line is anything; what a sample leaves out (a
+    line ``…`` or ``~``) is not looked for.
+    """
+    lines = printed.splitlines()
+    titles = {" ".join(line.split()) for line in lines}
+    kinds = "\n".join({kind_of(line) for line in lines})
+    found = []
+    for line in shown.splitlines():
+        if line.strip() in ("", _ANY_LINES, "~"):
+            continue
+        parts = (re.escape(kind_of(part)) for part in line.split("…"))
+        if _TITLE.fullmatch(line):
+            is_there = " ".join(line.split()) in titles
+        else:
+            is_there = bool(re.search(f"^{'.*'.join(parts)}$", kinds, re.MULTILINE))
+        if not is_there:
+            found.append(line)
+    return found

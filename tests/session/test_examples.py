@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,9 @@ import pytest
 from stapy.cli import main
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.session import examples
+from tests import debugpackage
 from tests.vm import packages
-from tests.vm.harness import releases
+from tests.vm.harness import Case, releases
 from tests.vm.test_examples import CASES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +43,21 @@ tcpconnect tcpdrop tcplife tcpretrans tcpsynbl threadsnoop undump vfscount vfsst
 xfsdist"""
 
 
+def rows_of(text: str) -> list[tuple[list[str], str]]:
+    """List what rows of tables of two columns name on their left, and what stands on the right."""
+    rows = re.findall(r"^\| (`[^|]*) \| (.*) \|$", text, re.MULTILINE)
+    return [(re.findall(r"`(\S+?)`", left), right) for left, right in rows]
+
+
+def are_ours(rows: list[tuple[list[str], str]]) -> list[str]:
+    """Check that the right side begins with tools of the gallery, or "none"; return the left."""
+    for theirs, right in rows:
+        ours = re.findall(r"`(\S+?)`", right)
+        assert ours or right.strip() == "none", theirs
+        assert set(ours) <= set(NAMES), theirs
+    return [name for theirs, _ in rows for name in theirs]
+
+
 def test_tools_of_bpftrace() -> None:
     """What docs/from-bpftrace.md says of each is so: the same name, another one, or none."""
     page = (ROOT / "docs" / "from-bpftrace.md").read_text()
@@ -47,15 +65,23 @@ def test_tools_of_bpftrace() -> None:
     assert found
     same = re.findall(r"`(\S+?)`", found[1])
     assert [name for name in same if name not in NAMES] == []
-    others: list[str] = []
-    for row in found[2].splitlines()[2:]:
-        _, theirs, ours, _ = row.split("|")
-        others += re.findall(r"`(\S+?)`", theirs)
-        counterparts = re.findall(r"`(\S+?)`", ours)
-        assert counterparts or ours.strip() == "none", row
-        assert set(counterparts) <= set(NAMES), row
+    others = are_ours(rows_of(found[2]))
     assert sorted(same + others) == sorted(OF_BPFTRACE.split())
     assert not set(others) & set(NAMES), "these have the same name"
+
+
+@pytest.mark.parametrize("one", GALLERY, ids=NAMES)
+def test_the_command_of_a_sample_can_be_typed(one: examples.Example) -> None:
+    """It is all there, a shell hands it on as it stands, and its files lie beside the cases."""
+    line = one.told["sample"].partition("\n")[0]
+    words = [word.replace("\\$", "$") for word in shlex.split(line)]
+    assert words[:3] == ["stapy", "--example", one.name] and "…" not in line
+    shown = f"printf '%s\\0' {line}"  # what a shell would put in, `$$` or `$!`, is no part of it
+    done = subprocess.run(["sh", "-c", shown], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\0")[:-1] == words
+    command = shlex.split(words[words.index("-c") + 1]) if "-c" in words else []
+    files = [word for word in command if re.fullmatch(r"[\w-]+\.(sh|py|rb|php)", word)]
+    assert [name for name in files if not (ROOT / "tests/vm/examples" / name).is_file()] == []
 
 
 def test_lines_of_samples_that_are_cut_say_so() -> None:
@@ -76,20 +102,46 @@ def test_all_are_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fmt", "--check", *(str(one.path) for one in GALLERY)]) == 0, capsys.readouterr()
 
 
+def are_accepted(release: str, cases: list[Case]) -> None:
+    """Check that passes 1 to 3 have nothing to say, with the arguments of the tests in guests."""
+    by_arguments: dict[tuple[str, ...], list[str]] = {}
+    kept, roots = packages.at_hand(cases)
+    assert len(kept) == len(cases)
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in packages.environment(*roots).items():
+            environment.setenv(name, value)
+        for case in kept:
+            by_arguments.setdefault(tuple(case.args), []).append(str(case.path))
+        for words, paths in by_arguments.items():
+            assert main(["check", "-W", "-r", release, *paths, "--", *words]) == 0
+
+
 @pytest.mark.build
 @pytest.mark.parametrize("release", releases())
-def test_all_are_accepted(
-    release: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Passes 1 to 3 have nothing to say, with the arguments that the tests in guests give."""
-    by_arguments: dict[tuple[str, ...], list[str]] = {}
-    cases, roots = packages.at_hand(list(CASES.values()))
-    for name, value in packages.environment(*roots).items():
-        monkeypatch.setenv(name, value)
-    for case in cases:
-        by_arguments.setdefault(tuple(case.args), []).append(str(case.path))
-    for words, paths in by_arguments.items():
-        assert main(["check", "-W", "-r", release, *paths, "--", *words]) == 0, capsys.readouterr()
+def test_all_are_accepted(release: str) -> None:
+    are_accepted(release, [case for case in CASES.values() if not case.package])
+
+
+def test_a_package_that_cannot_be_had_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of its tools are skipped with the reason, none is left out without a word."""
+
+    def none(package: str) -> Path:
+        raise debugpackage.NoPackage("no network")
+
+    monkeypatch.setattr(debugpackage, "program_root", none)
+    case = Case(Path("x.stp"), package="told1.0")  # nothing has asked for it
+    assert packages.lacks(case) == "told1.0: no network"
+    assert packages.at_hand([case]) == ([], {})
+    assert packages.lacks(CASES["opensnoop"]) == ""
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.package])
+@pytest.mark.parametrize("release", releases())
+def test_those_of_a_package_are_accepted(release: str, name: str) -> None:
+    if why := packages.lacks(CASES[name]):
+        pytest.skip(why)
+    are_accepted(release, [CASES[name]])
 
 
 def test_the_page_lists_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import shlex
 from pathlib import Path
@@ -60,17 +61,33 @@ def ground(root: Path) -> str:
     return text.format(root=root, libraries=libraries)
 
 
+@functools.cache
+def _lacking(package: str) -> str:
+    try:
+        debugpackage.program_root(package)
+    except debugpackage.NoPackage as error:
+        return f"{package}: {error}"
+    return ""
+
+
+def lacks(case: Case) -> str:
+    """Tell why the package of a case cannot be had, "" when it can or when there is none."""
+    return _lacking(case.package) if case.package else ""
+
+
 def at_hand(cases: list[Case]) -> tuple[list[Case], dict[Path, None]]:
-    """Return the cases whose commands can be had, made to find them, and where the packages lie."""
+    """Return the cases made to find their commands, and where their packages lie.
+
+    Cases whose package is lacking are left out: who asks tells of them, by `lacks`.
+    """
     kept: list[Case] = []
     roots: dict[Path, None] = {}
     for case in cases:
+        if lacks(case):
+            continue
         one = copy.copy(case)
         if case.package:
-            try:
-                root = debugpackage.program_root(case.package)
-            except debugpackage.NoPackage:
-                continue
+            root = debugpackage.program_root(case.package)
             roots[root] = None
             one.command = command_in(root, case.command or "")
         kept.append(one)

@@ -6,16 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from stapy.run.options import RunOptions
 from stapy.session import examples
+from tests.guide import shape
 from tests.vm import packages
-from tests.vm.harness import Builds, Case, Guests, check_case, run_options, told_case
+from tests.vm.harness import (
+    Builds,
+    Case,
+    Guests,
+    ScriptResult,
+    check_case,
+    run_options,
+    told_case,
+)
 from tests.vm.together import run_together
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 FOLDER = Path(__file__).parent / "examples"
 GALLERY = {one.name: one for one in examples.gallery()}
-SUBJECTS = sorted({one.subject for one in GALLERY.values()})
 # What the tools of a subject need in the guest, and how it is taken away.
 GROUND = {
     "block": ("modprobe null_blk gb=1 memory_backed=1", "modprobe -r null_blk"),
@@ -32,6 +41,7 @@ def cases() -> dict[str, Case]:
 
 
 CASES = cases()
+TOOLS = [pytest.param(name, id=f"{one.subject}-{name}") for name, one in GALLERY.items()]
 
 
 def test_every_tool_has_a_case() -> None:
@@ -39,45 +49,78 @@ def test_every_tool_has_a_case() -> None:
     assert [name for name, case in CASES.items() if not case.expect] == []
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
-def test_tools(
-    subject: str,
-    release: str,
-    guests: Guests,
-    builds: Builds,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each prints what its case expects; those of a package that cannot be had are left out."""
-    of_subject = [
-        case
-        for name, case in sorted(CASES.items())
-        if GALLERY[name].subject == subject and case.runs_on(release)
-    ]
-    wanted, roots = packages.at_hand(of_subject)
-    if not wanted:
-        pytest.skip("no package of these tools can be had")
-    for name, value in packages.environment(*roots).items():
-        monkeypatch.setenv(name, value)
-    jobs = [builds.ask(release, case) for case in wanted]
-    guest = guests.get(release)
-    failed = {}
-    sessions = {}
-    for case, job in zip(wanted, jobs, strict=True):
-        made = job.result()
-        if made.module is None:
-            failed[case.path.stem] = made.stderr
-            continue
-        options = sessions[case.path.stem] = run_options(case.words())
-        options.module = guest.push(made.module)
-    seconds = max(case.timeout for case in wanted)
-    before, after = GROUND.get(subject, (":", ":"))
-    ground = (" &&\n".join([before, *(f"{{ {packages.ground(root)}}}" for root in roots)]), after)
-    results = run_together(guest, f"examples-{subject}", sessions, seconds, ground)
-    for case in wanted:
-        if case.path.stem in failed:
-            continue
-        try:
-            check_case(case, results[case.path.stem])
-        except AssertionError as error:
-            failed[case.path.stem] = str(error)
-    assert not failed, "\n".join(f"=== {name}\n{why}" for name, why in failed.items())
+class Subjects:
+    """Runs the tools of a subject together when the first of them is asked for."""
+
+    def __init__(self, request: pytest.FixtureRequest, guests: Guests, builds: Builds) -> None:
+        self._items = request.session.items
+        self._guests = guests
+        self._builds = builds
+        self._found: dict[tuple[str, str], dict[str, ScriptResult] | AssertionError] = {}
+
+    def of(self, release: str, name: str) -> ScriptResult:
+        """Return how a tool ended; raise what all tools of the subject have come to."""
+        key = release, GALLERY[name].subject
+        if key not in self._found:
+            try:
+                self._found[key] = self._run(*key)
+            except AssertionError as error:
+                self._found[key] = error
+        found = self._found[key]
+        if isinstance(found, AssertionError):
+            raise found
+        return found[name]
+
+    def _wanted(self, subject: str) -> list[str]:
+        """List the tools of a subject whose tests were chosen and that can be had."""
+        marked = [one.callspec for one in self._items if hasattr(one, "callspec")]
+        chosen = {one.params.get("name") for one in marked}
+        return [
+            name
+            for name, case in sorted(CASES.items())
+            if name in chosen and GALLERY[name].subject == subject and not packages.lacks(case)
+        ]
+
+    def _run(self, release: str, subject: str) -> dict[str, ScriptResult]:
+        names = [name for name in self._wanted(subject) if CASES[name].runs_on(release)]
+        wanted, roots = packages.at_hand([CASES[name] for name in names])
+        results: dict[str, ScriptResult] = {}
+        sessions: dict[str, RunOptions] = {}
+        with pytest.MonkeyPatch.context() as environment:
+            for variable, value in packages.environment(*roots).items():
+                environment.setenv(variable, value)
+            jobs = [self._builds.ask(release, case) for case in wanted]
+            guest = self._guests.get(release)
+            for name, case, job in zip(names, wanted, jobs, strict=True):
+                made = job.result()
+                if made.module is None:
+                    results[name] = ScriptResult(made.status or 1, made.stdout, made.stderr)
+                    continue
+                options = sessions[name] = run_options(case.words())
+                options.module = guest.push(made.module)
+        seconds = max(case.timeout for case in wanted)
+        before, after = GROUND.get(subject, (":", ":"))
+        prepared = (f"{{ {packages.ground(root)}}}" for root in roots)
+        ground = (" &&\n".join([before, *prepared]), after)
+        return results | run_together(guest, f"examples-{subject}", sessions, seconds, ground)
+
+
+@pytest.fixture(scope="session")
+def subjects(request: pytest.FixtureRequest, guests: Guests, builds: Builds) -> Subjects:
+    """Hold what the tools of each subject have printed."""
+    return Subjects(request, guests, builds)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_tools(name: str, release: str, subjects: Subjects) -> None:
+    """Each prints what its case expects; one of a package that cannot be had says so."""
+    case = CASES[name]
+    if not case.runs_on(release):
+        pytest.skip(f"only on kernels from {case.kernel} on")
+    if why := packages.lacks(case):
+        pytest.skip(why)
+    result = subjects.of(release, name)
+    check_case(case, result)
+    sample = GALLERY[name].told["sample"].partition("\n")[2]
+    missing = shape.lacking(sample, result.stdout)
+    assert not missing, f"its sample has lines of other kinds: {missing}\n{result.stdout}"
