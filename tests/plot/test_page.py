@@ -127,6 +127,37 @@ def test_folded_stacks_zoom_as_those_of_records(
         assert len(said) == 1 and said[0].startswith("a request: file:"), said
 
 
+def test_two_recordings_are_compared_on_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``--before``: red grew, blue shrank, and of what is under the mouse both shares are told."""
+    if why := browser.missing():
+        pytest.skip(why)
+    after, before, place = tmp_path / "after", tmp_path / "before", tmp_path / "a.html"
+    after.write_text("main;read 30\nmain;write 10\n")
+    before.write_text("main;read 10\nmain;write 20\nmain;gone 10\n")
+    assert plot(str(after), "--before", str(before), "-o", str(place)) == 0, capsys.readouterr().err
+    with shown(place) as (page, said):
+        boxes(page, main=[0, 1000], read=[0, 750], write=[750, 1000])
+        marks = ".chart0_layer_0_marks path[aria-label='{}']"
+        red, blue = (
+            page.locator(marks.format(name)).get_attribute("fill") or ""
+            for name in ("read: 30", "write: 10")
+        )
+        assert red.startswith("#ff") and not red.endswith("ff"), red
+        assert blue.endswith("ff") and not blue.startswith("#ff"), blue
+        page.locator(marks.format("read: 30")).hover()
+        page.wait_for_function(
+            "[...document.querySelectorAll('#vg-tooltip-element')]"
+            ".some((one) => /75.00%/.test(one.innerText) && /25.00%/.test(one.innerText))"
+        )
+        words = page.locator("svg").first.text_content() or ""
+        assert "25.0% of what was before is in stacks that are gone" in words
+        page.locator(marks.format("write: 10")).click()
+        boxes(page, write=[0, 1000])
+        assert len(said) == 1 and said[0].startswith("a request: file:"), said
+
+
 def test_labels_stay_inside_of_an_svg(tmp_path: Path) -> None:
     """In the browser's own font, too: the first ones of the list are taken away."""
     if why := browser.missing():
