@@ -184,10 +184,9 @@ class Session(Passes):
     def answer(self, kernel: Kernel) -> int:
         """Answer -l, -L and --dump-…, from the cache if it was asked before."""
         if self.options.listing is not None and not self.options.dump:
-            from stapy.cache import results
+            from stapy.session import modules
 
-            self.key = results.list_key(self.options, self.texts, kernel)
-            listed = results.find_list(self.cache, self.key)
+            listed = modules.recall_list(self, kernel)
             if listed is not None:
                 self.write(listed)
                 return 0

@@ -41,6 +41,25 @@ def remember(session: Session, module: Path, services: Services) -> None:
     results.store(session.cache, session.key, module, said, files, _form_key(session))
 
 
+def recall_list(session: Session, kernel: Kernel) -> str | None:
+    """Find what -l printed for this command before, and say its warnings; None when it must ask."""
+    session.key = results.list_key(session.options, session.texts, kernel)
+    found = results.find_list(session.cache, key_of(session.key, _form_key(session)))
+    if found is None:
+        return None
+    size, _, rest = found.partition("\n")
+    session.say(rest[: int(size)])
+    return rest[int(size) :]
+
+
+def remember_list(session: Passes, text: str, services: Services) -> None:
+    """Keep a list with its warnings for the next command that asks for it."""
+    said = "".join(session.said)
+    key = key_of(session.key, _form_key(session))
+    files = services.debuginfo.module_files()
+    results.store_list(session.cache, key, f"{len(said)}\n{said}{text}", files)
+
+
 def keep(session: Session, module: Path) -> Path:
     """Leave NAME.ko of ``-m NAME`` in the current directory; return its path."""
     wanted = Path.cwd() / f"{session.options.module_name}.ko"
@@ -70,7 +89,7 @@ def kept_copy(session: Session, module: Path) -> Path:
     return module
 
 
-def _form_key(session: Session) -> str:
+def _form_key(session: Passes) -> str:
     """Name the form in which warnings were written that are kept with a module."""
     options = session.options
     return f"{options.message_format}-{max(options.verbose) > 0}"

@@ -124,11 +124,10 @@ class Passes(PassMessages):
         self.end_pass()
         text = "".join(line + "\n" for line in lines)
         self.write(text)
-        keep = not (options.dump or self.diagnostics.items or services.listing_expires)
-        if lines and keep:
-            from stapy.cache import results
+        if lines and not (options.dump or services.listing_expires):
+            from stapy.session import modules
 
-            results.store_list(self.cache, self.key, text, services.debuginfo.module_files())
+            modules.remember_list(self, text, services)
         return 0 if lines else 1
 
     def elaborate(self, scripts: list[Script], services: Services) -> Program:

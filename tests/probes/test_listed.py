@@ -97,7 +97,9 @@ def info(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def services(info: Debuginfo, guru: bool = False) -> Any:
-    options = SimpleNamespace(guru=guru, prologue_search=False)
+    options = SimpleNamespace(
+        guru=guru, prologue_search=False, listing=None, listing_variables=False
+    )
     return SimpleNamespace(debuginfo=info, options=options)
 
 

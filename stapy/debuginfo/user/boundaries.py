@@ -53,11 +53,14 @@ class Instructions:
         while at <= address:
             if at + x86.LONGEST > base + len(code):
                 base, code = at, self.file.read(at, _PIECE)
-            found = x86.decode(code, at - base)
-            if found is None:
-                self._ends.add(known)
-                return
-            at += found.length
+            size = x86.step(code, at - base)
+            if not size:
+                found = x86.decode(code, at - base)
+                if found is None:
+                    self._ends.add(known)
+                    return
+                size = found.length
+            at += size
             begin.append(at)
 
 

@@ -71,18 +71,27 @@ def matches(text: str, answer: FunctionSites, ground: Ground) -> list[Match]:
     taken: list[Match] = []
     refused: list[str] = []
     found = ground.found
-    moved = ground.services.options.prologue_search and "function" in found
+    options = ground.services.options
+    moved = options.prologue_search and "function" in found
+    # Where a function is inlined is of no interest in a list without variables.
+    once = options.listing is not None and not options.listing_variables
+    listed: set[str] = set()
     for site in answer.sites:
         if not _is_wanted(site, ground):
             continue
         if moved and "return" not in found:
             site = _behind_prologue(site, ground)
+        assert site.place is not None
+        written = ground.written(site.place)
+        if written in listed and site.place.inlined:
+            continue
         why = ground.refusal(site)
         if why:
             refused.append(f"'{site.name}' must not be probed: {why}")
             continue
-        assert site.place is not None
-        shown = quote_name(ground.written(site.place))
+        if once:
+            listed.add(written)
+        shown = quote_name(written)
         texts = {name: f"{name}({shown})" for name in ("function", "statement")}
         taken.append(ground.match(site, texts))
     if not taken:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import re
 import shutil
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from stapy.cache import Cache
 from stapy.debuginfo.user import boundaries, x86
+from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.programs import Programs
 from tests.debuginfo.user.sources import PROGRAM, compiled, run
 
@@ -230,17 +233,37 @@ def test_a_function_is_decoded_once_for_all_of_its_places(
     (main,) = programs.functions(file).named("main")
     addresses = list(range(main.address, main.address + main.size))
     alone = {one: boundaries.Instructions(file).start_of(main.address, one) for one in addresses}
-    decode, decoded = x86.decode, list[int]()
+    step, decoded = x86.step, list[int]()
 
-    def counted(code: bytes, at: int = 0) -> x86.Instruction | None:
+    def counted(code: bytes, at: int) -> int:
         decoded.append(at)
-        return decode(code, at)
+        return step(code, at)
 
-    monkeypatch.setattr(x86, "decode", counted)
+    monkeypatch.setattr(x86, "step", counted)
     kept = boundaries.Instructions(file)
     for one in [*addresses[::-1], *addresses]:
         assert kept.start_of(main.address, one) == alone[one]
     assert len(decoded) == len(set(alone.values()))
+
+
+def _agree(code: bytes) -> None:
+    for at in range(len(code)):
+        size = x86.step(code, at)
+        if size:
+            found = x86.decode(code, at)
+            assert found is not None, code[at : at + 16].hex()
+            assert (found.length, found.target) == (size, None), code[at : at + 16].hex()
+            assert found.opcode != 0xFF, code[at : at + 16].hex()
+
+
+def test_steps_are_lengths_of_instructions() -> None:
+    """Those that are counted quickly, at each byte of code and of noise."""
+    file = UserFile.open(Path(os.path.realpath("/bin/sh")))
+    for start, end in file.code:
+        _agree(bytes(file.elf.data[start : min(end, start + 50_000)]))
+    _agree(random.Random(11).randbytes(50_000))
+    common = {first: x86.step(bytes([first, *[0x90] * 15]), 0) for first in (0x55, 0x89, 0x3D)}
+    assert common == {0x55: 1, 0x89: 6, 0x3D: 5}
 
 
 # Code and data that have no names of their own, behind functions of known and unknown size.

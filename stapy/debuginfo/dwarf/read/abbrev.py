@@ -24,6 +24,7 @@ _DECLARATION = re.compile(
     rb"[\x80-\xff]*[\x01-\x7f]))*)\x00\x00",
     re.S,
 )
+_NEAR = 1 << 11  # bytes that are looked at for a single declaration
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 # What to do for a variable part: skip a number, a string, or what a length says.
@@ -92,12 +93,32 @@ class Abbreviations:
         self._last = (offset, plans)
         return plans
 
+    def one(self, offset: int, code: int) -> Plan | None:
+        """Compile the plan of one code of a table; None when it is not near its beginning."""
+        window = bytes(self._data[offset : offset + _NEAR])
+        at = 0
+        while at < len(window) and window[at]:
+            found = _DECLARATION.match(window, at)
+            if found is None:
+                return None
+            head, body = found.groups()
+            if (head[0] if len(head) == 1 else uleb(head, 0)[0]) == code:
+                return self._plan(body)
+            at = found.end()
+        return None
+
+    def _plan(self, body: bytes) -> Plan:
+        plan = self._memo.get(body)
+        if plan is None:
+            plan = self._memo[body] = compile_plan(body)
+        return plan
+
     def _damaged(self, offset: int) -> DebuginfoError:
         return DebuginfoError(f"{self._name}: damaged abbreviations at {offset:#x}")
 
     def _split(self, window: bytes) -> tuple[dict[int, Plan], bool]:
         plans: dict[int, Plan] = {}
-        memo, at = self._memo, 0
+        at = 0
         match = _DECLARATION.match
         while True:
             if at >= len(window):
@@ -108,11 +129,8 @@ class Abbreviations:
             if found is None:
                 return plans, False
             head, body = found.groups()
-            plan = memo.get(body)
-            if plan is None:
-                plan = memo[body] = compile_plan(body)
             code = head[0] if len(head) == 1 else uleb(head, 0)[0]
-            plans[code] = plan
+            plans[code] = self._plan(body)
             at = found.end()
 
 

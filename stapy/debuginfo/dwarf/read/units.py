@@ -153,10 +153,26 @@ class DwarfUnit:
     def __init__(self, info: Info, header: Header, limit: int | None = None) -> None:
         self.info = info
         self.header = header
-        self.plans = info.abbreviations.table(header.abbreviations, limit)
+        self._limit = limit
+        self._plans: dict[int, Plan] | None = None
+        self._own: tuple[int, Plan | None] = 0, None
         self._root: Die | None = None
         self._scopes: list[tuple[int, int, str]] | None = None
         self._reading_root = False
+
+    @property
+    def plans(self) -> dict[int, Plan]:
+        """How its entries are read, by the codes that they begin with."""
+        if self._plans is None:
+            found = self.info.abbreviations.table(self.header.abbreviations, self._limit)
+            self._plans = found
+        return self._plans
+
+    def _plan(self, code: int) -> Plan | None:
+        """Find how the unit's own entry is read; who asks for that alone needs no others."""
+        if self._own[0] != code:
+            self._own = code, self.info.abbreviations.one(self.header.abbreviations, code)
+        return self._own[1] or self.plans.get(code)
 
     @property
     def root(self) -> Die:
@@ -203,7 +219,8 @@ class DwarfUnit:
         code, at = uleb(data, offset)
         if code == 0:
             return None
-        plan = self.plans.get(code)
+        plans = self._plans
+        plan = self._plan(code) if plans is None else plans.get(code)
         if plan is None:
             raise DebuginfoError(f"{self.info.name}: unknown abbreviation at {offset:#x}")
         values: dict[int, Value] = {}

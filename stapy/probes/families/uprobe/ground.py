@@ -47,6 +47,7 @@ class ProgramGround:
         self._head = head
         self._download = download
         self._refused: list[str] = []  # by the kernel, and harmless
+        self._paths: dict[tuple[str, str], str] = {}  # of sources, by folder and name
         self._instructions: Instructions | None = None  # of the file, as far as was asked
 
     @cached_property
@@ -170,7 +171,10 @@ class ProgramGround:
         if not place.file or self._dwarf is None:
             return place.file
         folder = self.services.debuginfo.safe("", self._dwarf.folder_of, place.entry)
-        return str(PurePath(folder, place.file))
+        known = self._paths.get((folder, place.file))
+        if known is None:
+            known = self._paths[folder, place.file] = str(PurePath(folder, place.file))
+        return known
 
     def match(
         self, site: FunctionSite, texts: dict[str, str], callers: list[int] | None = None
