@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stapy.vm import kernels
 from stapy.vm.machine import Machine
 from tests.debuginfo.user.sources import compiled
+from tests.vm.needs import need
 from tests.vm.safety.support import make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -187,19 +187,11 @@ def test_pages_that_somebody_else_has_to_bring(
     guest: Machine, release: str, tmp_path: Path
 ) -> None:
     """Nobody makes a session wait: such a page is missing, and the module goes as ever."""
-    _need(release, "CONFIG_USERFAULTFD")
+    need(release, "CONFIG_USERFAULTFD")
     path = compiled(tmp_path, SERVED, "-O1", name="served")
     modules = make(release, tmp_path, work=SHOWN.format(path=path))
     lines, result = shell(guest, modules, f"$run -c {path} $work | sort; loaded work")
     assert lines == ["<>", "<missing>", "over", "0"], (lines, result.stderr)
-
-
-def _need(release: str, *options: str) -> None:
-    """Skip a test that a kernel of few parts cannot run, such as the one that watches."""
-    config = kernels.find(release).config
-    lacking = [name for name in options if not config.is_enabled(name)]
-    if lacking:
-        pytest.skip(f"this kernel has no {' and no '.join(lacking)}")
 
 
 # Of a file whose server answers when the first page is wanted, and not when the second one is.
@@ -262,7 +254,7 @@ int main(int count, char **words)
 
 def test_pages_of_a_disk(guest: Machine, release: str, tmp_path: Path) -> None:
     """It is asked and not waited for, which the kernel does only for what it reads ahead."""
-    _need(release, "CONFIG_BLK_DEV_LOOP", "CONFIG_EXT4_FS")
+    need(release, "CONFIG_BLK_DEV_LOOP", "CONFIG_EXT4_FS")
     path = compiled(tmp_path, FROM_DISK, "-O1", name="disk")
     modules = make(release, tmp_path, work=SHOWN.format(path=path))
     text = f"""

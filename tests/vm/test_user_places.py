@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stapy.paths import data_dir
-from stapy.vm import kernels
 from stapy.vm.machine import Machine
 from tests.debuginfo.user.sources import compiled
+from tests.vm.needs import need
 from tests.vm.safety.support import make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -59,8 +59,7 @@ def test_a_program_of_32_bits_that_maps_the_file(
     guest: Machine, release: str, tmp_path: Path
 ) -> None:
     """The kernel decodes a place once, for the first that it is armed in: not for this one."""
-    if not kernels.find(release).config.is_enabled("CONFIG_IA32_EMULATION"):
-        pytest.skip("this kernel runs no programs of 32 bits (CONFIG_IA32_EMULATION)")
+    need(release, "CONFIG_IA32_EMULATION")
     program = compiled(tmp_path, CALLER, *OPTIONS, name="caller")
     words = ("-m32", "-Os", "-static", "-nostdlib", "-no-pie", "-ffreestanding")
     words += ("-fno-stack-protector", "-fomit-frame-pointer", "-fcf-protection=none")

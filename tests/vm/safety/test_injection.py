@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stapy.diagnostics import Diagnostics, SourceMap
-from stapy.kernel import find_kernel
 from stapy.vm.machine import Machine
 from stapy.vm.tree import interpreter
+from tests.vm.needs import need
 from tests.vm.safety.support import LONG, figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -50,16 +49,10 @@ PROGRAMS = {"taskevents": interpreter()}
 ALL_AT_LOAD = ("data", "timer")
 
 
-def option(release: str, name: str) -> bool:
-    """Was the kernel built with this option?"""
-    return find_kernel(release, Diagnostics(SourceMap())).config.is_enabled(name)
-
-
 @pytest.fixture(scope="module")
 def modules(release: str) -> dict[str, Path]:
     """Each made when it is asked for first, on kernels that can do it only."""
-    if not option(release, "CONFIG_FAIL_PAGE_ALLOC"):
-        pytest.skip("this kernel has no fault injection")
+    need(release, "CONFIG_FAIL_PAGE_ALLOC")
     return {}
 
 

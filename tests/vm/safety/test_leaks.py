@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from stapy.vm.machine import Machine
+from tests.vm.needs import need
 from tests.vm.safety.support import LONG, make, shell
-from tests.vm.safety.test_injection import COUNT, ENDS, FAMILIES, option
+from tests.vm.safety.test_injection import COUNT, ENDS, FAMILIES
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -41,8 +42,7 @@ cat /sys/kernel/debug/kmemleak
 @pytest.fixture
 def watched(release: str) -> Iterator[Machine]:
     """Boot a machine of the test's own, since watching costs a lot."""
-    if not option(release, "CONFIG_DEBUG_KMEMLEAK"):
-        pytest.skip("this kernel has no kmemleak")
+    need(release, "CONFIG_DEBUG_KMEMLEAK")
     more = os.environ.get("STAPY_TEST_COMMAND_LINE", "")
     with Machine(release, cpus=2, command_line=f"{more} kmemleak=on") as machine:
         yield machine

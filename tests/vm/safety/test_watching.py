@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from stapy.vm.machine import COMPLAINED, Machine, consumer_command
+from tests.vm.needs import need
 from tests.vm.safety.support import make
-from tests.vm.safety.test_injection import option
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -40,9 +40,7 @@ probe timer.ms(10) { one_way() other_way() sleep_in_handler() beyond() exit() }
 @pytest.fixture
 def watched(release: str) -> Iterator[Machine]:
     """Boot a machine of the test's own: what has been told is not told again."""
-    needed = ("CONFIG_KASAN", "CONFIG_PROVE_LOCKING", "CONFIG_DEBUG_ATOMIC_SLEEP")
-    if not all(option(release, name) for name in needed):
-        pytest.skip("this kernel does not watch")
+    need(release, "CONFIG_KASAN", "CONFIG_PROVE_LOCKING", "CONFIG_DEBUG_ATOMIC_SLEEP")
     more = os.environ.get("STAPY_TEST_COMMAND_LINE", "")
     with Machine(release, command_line=more) as machine:
         yield machine
