@@ -10,6 +10,7 @@ A case is a script whose leading comments say what must happen:
     # status: 1                    exit status, 0 when not given
     # fails: 2                     no module is made; the errors are on stderr
     # kernel: 6.12                 only on kernels of this line or newer
+    # needs: CONFIG_NFSD CONFIG_…  only on kernels that were built with these options
     # cpus: 2                      processors of the guest, 1 when not given
     # timeout: 30                  seconds in a guest of a quiet machine, 60 when not given
     # package: ruby3.1             the command is of this package, which need not be installed: for
@@ -62,6 +63,7 @@ _KNOWN = {
     "status",
     "fails",
     "kernel",
+    "needs",
     "cpus",
     "timeout",
     "package",
@@ -91,6 +93,7 @@ class Case(Record):
     status: int = 0
     fails: int = 0
     kernel: str = ""
+    needs: list[str] = new(list)
     package: str = ""
     cpus: int = 1
     timeout: float = SECONDS
@@ -121,6 +124,8 @@ def told_case(path: Path, text: str, folder: Path) -> Case:
         name, value = match[1], match[2].strip().replace("{folder}", str(folder))
         if name == "args":
             case.args += shlex.split(value)
+        elif name == "needs":
+            case.needs += value.split()
         elif name in ("expect", "never", "stderr"):
             re.compile(value)  # a bad expression is the case's mistake, found at collection
             getattr(case, name).append(value)

@@ -11,6 +11,7 @@ import pytest
 from stapy.vm.machine import EXITED, SHARE, Machine, VmResult
 from tests import bare
 from tests.vm.harness import build, patience
+from tests.vm.needs import need
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -138,6 +139,7 @@ def test_unsigned_where_signatures_are_demanded(
     release: str, archive: Path, modules: dict[str, Path]
 ) -> None:
     """A machine of its own: what is demanded once is demanded until it ends."""
+    need(release, "CONFIG_MODULE_SIG")
     with Machine(release) as strict:
         text = "echo 1 >/sys/module/module/parameters/sig_enforce; $run plain.ko; echo status $?"
         result = inside(strict, archive, modules, text, *kmod())

@@ -11,6 +11,7 @@ import pytest
 from stapy.debuginfo.elf import ElfFile
 from stapy.run.elf import ModuleFile
 from stapy.translate.manifest import SECTION, encode
+from stapy.vm import kernels
 from stapy.vm.machine import Machine
 from tests.vm.harness import build
 
@@ -37,7 +38,7 @@ def probing(release: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def msr(release: str, folder: Path, other: bool) -> tuple[Path, str]:
     """Copy the module msr, its build-id perhaps changed; return its path and build-id."""
-    found = next(Path(f"/lib/modules/{release}").rglob("msr.ko*"))
+    found = next(kernels.find(release).modules.rglob("msr.ko*"))
     data = found.read_bytes()
     data = lzma.decompress(data) if found.suffix == ".xz" else data
     known = ElfFile(data, "msr.ko").build_id()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.vm.harness import Builds, Case, Guests, all_cases, check_case, run_built
+from tests.vm.needs import need
 
 CASES = all_cases()
 
@@ -17,6 +18,7 @@ pytestmark = [pytest.mark.build, pytest.mark.vm]
 def test_case(case: Case, release: str, guests: Guests, builds: Builds) -> None:
     if not case.runs_on(release):
         pytest.skip(f"needs kernel {case.kernel}")
+    need(release, *case.needs)
     built = builds.ask(release, case)
     at = CASES.index(case)
     for later in CASES[at + 1 : at + 3]:

@@ -19,6 +19,7 @@ from tests.vm.harness import (
     run_options,
     told_case,
 )
+from tests.vm.needs import lacking
 from tests.vm.together import run_together
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -82,7 +83,11 @@ class Subjects:
         ]
 
     def _run(self, release: str, subject: str) -> dict[str, ScriptResult]:
-        names = [name for name in self._wanted(subject) if CASES[name].runs_on(release)]
+        names = [
+            name
+            for name in self._wanted(subject)
+            if CASES[name].runs_on(release) and not lacking(release, *CASES[name].needs)
+        ]
         wanted, roots = packages.at_hand([CASES[name] for name in names])
         results: dict[str, ScriptResult] = {}
         sessions: dict[str, RunOptions] = {}
@@ -117,7 +122,7 @@ def test_tools(name: str, release: str, subjects: Subjects) -> None:
     case = CASES[name]
     if not case.runs_on(release):
         pytest.skip(f"only on kernels from {case.kernel} on")
-    if why := packages.lacks(case):
+    if why := packages.lacks(case) or lacking(release, *case.needs):
         pytest.skip(why)
     result = subjects.of(release, name)
     check_case(case, result)

@@ -24,6 +24,7 @@ from stapy.vm.machine import PANIC, Machine, VmResult
 from stapy.vm.mirror import Mirror
 from stapy.vm.session import folder_of
 from tests.vm.harness import read_case, releases
+from tests.vm.needs import need
 
 
 @given(
@@ -258,6 +259,22 @@ def test_case_file(tmp_path: Path) -> None:
     assert case.expect == ["^one$", "two"]
     assert (case.status, case.command) == (1, "true")
     assert case.runs_on("6.12.1") and not case.runs_on("6.1.0-56")
+
+
+def test_what_a_kernel_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases say what they need of a kernel, and the reason of their skip has what is missing."""
+    path = tmp_path / "x.stp"
+    path.write_text("# needs: CONFIG_NFSD CONFIG_SMP\n# needs: CONFIG_RAID6_PQ\nprobe begin {}\n")
+    config = tmp_path / "config"
+    config.write_text("CONFIG_SMP=y\n# CONFIG_NFSD is not set\n")
+    found = kernels.GuestKernel("x", tmp_path, tmp_path, Config([config]))
+    monkeypatch.setattr(kernels, "find", lambda release: found)
+    with pytest.raises(pytest.skip.Exception) as skipped:
+        need("x", *read_case(path).needs)
+    assert str(skipped.value) == "this kernel has no CONFIG_NFSD and no CONFIG_RAID6_PQ"
+    config.write_text("CONFIG_NFSD=m\nCONFIG_SMP=y\nCONFIG_RAID6_PQ=y\n")
+    found.config = Config([config])
+    need("x", *read_case(path).needs)
 
 
 class Starved:

@@ -16,6 +16,7 @@ from stapy.build import sign
 from stapy.vm.machine import Machine, consumer_command
 from tests.vm.conftest import missing
 from tests.vm.harness import ROOT, Built, build, patience, run_built
+from tests.vm.needs import need
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -59,6 +60,7 @@ def machine(
     release: str, owner: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Machine]:
     """Boot the kernel with Secure Boot; the firmware takes longer than the kernel."""
+    need(release, "CONFIG_MODULE_SIG", "CONFIG_EFI_STUB")
     folder = tmp_path_factory.mktemp("firmware")
     flash = shutil.copy(VARIABLES, folder)
     drive = "if=pflash,format=raw,unit={},file={}{}"

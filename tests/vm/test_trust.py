@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stapy.vm.machine import Machine
+from tests.vm.needs import need
 from tests.vm.safety.support import make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -189,6 +190,7 @@ def test_unprivileged_scripts_see_their_users_memory_only(
 @pytest.fixture
 def strict(release: str) -> Iterator[Machine]:
     """Boot a machine of its own: what is forbidden here stays so until it is switched off."""
+    need(release, "CONFIG_SECURITY_LOCKDOWN_LSM", "CONFIG_MODULE_SIG")
     with Machine(release) as machine:
         yield machine
 
