@@ -19,7 +19,7 @@ from tests.vm.harness import (
     run_options,
     told_case,
 )
-from tests.vm.needs import lacking
+from tests.vm.needs import lacking, need
 from tests.vm.together import run_together
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -122,8 +122,9 @@ def test_tools(name: str, release: str, subjects: Subjects) -> None:
     case = CASES[name]
     if not case.runs_on(release):
         pytest.skip(f"only on kernels from {case.kernel} on")
-    if why := packages.lacks(case) or lacking(release, *case.needs):
+    if why := packages.lacks(case):
         pytest.skip(why)
+    need(release, *case.needs)
     result = subjects.of(release, name)
     check_case(case, result)
     sample = GALLERY[name].told["sample"].partition("\n")[2]
