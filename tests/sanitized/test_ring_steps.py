@@ -256,3 +256,28 @@ def test_the_cause(program: Program, form: str, cause: str, steps: list[Step]) -
         life.do(step)
     by_cause = dict(zip(losses.CAUSES, life.end(), strict=True))
     assert [name for name, size in by_cause.items() if size] == [cause], by_cause
+
+
+def test_more_is_lost_than_a_record_can_tell(program: Program, form: str) -> None:
+    """An hour without a reader is no other than a second, but for the sums: they are exact."""
+    life = Life(program, form)
+    steps: list[Step] = [*FILL[:8], ("later", 3600, 0), *FILL * 3600]
+    for step in steps:
+        life.do(step)
+    while life._read(0, 65536):
+        pass
+    for _ in range(3):  # marks of 128 MiB at most
+        life.do(("print", 0, 24))
+        life.do(("commit", 0, 0))
+    by_cause = dict(zip(losses.CAUSES, life.end(), strict=True))
+    lost = by_cause["reader stopped"]
+    assert lost == sum(by_cause.values()) == 8000 * 18000 + 18000 * (form == "records") > 1 << 27
+    found = Found()
+    if form == "bulk":
+        found.bulk(0, life.read[0], life.sizes)
+    elif form == "records":
+        found.pieces(life.read[0], life.sizes)
+    else:
+        found.text(life.read[0], life.sizes, False)
+    assert found.missing["lost"][0] == lost and found.causes == {"reader stopped"}
+    assert [ticket for _, ticket, _ in found.prints[-3:]] == [18004, 18005, 18006]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from stapy.record import Record
 from stapy.vm.machine import Machine
 from tests.vm.harness import run_script
+from tests.vm.safety.support import figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -55,3 +57,43 @@ def test_what_fits_is_given(guest: Machine) -> None:
     script = "global a[1000000] probe begin { a[1] = 2 println(a[1]) exit() }"
     result = run_script(guest, script)
     assert result.status == 0 and result.stdout == "2\n", result.stdout + result.stderr
+
+
+ELEMENTS = 1_000_000
+TOLD = """
+global big[%d], texts[200], all
+probe begin { big[1] = 2 texts["x"] = "y" all <<< 1 println("up") }
+"""
+
+
+def test_what_is_told_is_what_is_taken(guest: Machine, release: str, tmp_path: Path) -> None:
+    """-v: two sessions that differ in one array differ by what the kernel has less of."""
+    modules = make(release, tmp_path, small=TOLD % 1000, large=TOLD % (ELEMENTS + 1000))
+    text = """
+    free() { sed -n 's/^MemFree: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo; }
+    for name in small large small large; do
+        eval "module=\\$$name"; echo 3 >/proc/sys/vm/drop_caches; before=$(free)
+        $run -v $module >out 2>err & run_pid=$!
+        wait_for '[ -s out ]' $run_pid; echo 3 >/proc/sys/vm/drop_caches
+        echo $name=$((before - $(free))); kill -INT $run_pid; wait $run_pid
+        sed -n "s/^memory: \\([0-9,]*\\)\\.[0-9] KiB/$name /p" err
+    done
+    """
+    lines, result = shell(guest, modules, text, 120)
+    taken = figures(lines)  # the second time of each: what is made once is there
+    told = {}
+    for line in lines:
+        if found := re.fullmatch(r"(small|large) ([\d,]+) (\w+) (.*)", line):
+            told[found[1], found[3], found[4]] = int(found[2].replace(",", ""))
+    assert {("large", "array", "'texts'"), ("large", "statistic", "'all'"),
+            ("large", "module", "'large'"), ("large", "output", "buffers"),
+            ("large", "strings", "of functions and handlers")} <= set(told), lines  # fmt: skip
+    assert (
+        told["large", "array", "'texts'"]
+        == told["small", "array", "'texts'"]
+        >= 200 * 128 * 2 / 1024
+    )
+    more = told["large", "array", "'big'"] - told["small", "array", "'big'"]
+    # A key and a value of eight bytes, and what finds them.
+    assert 16 * ELEMENTS < more * 1024 < 128 * ELEMENTS, lines
+    assert abs(taken["large"] - taken["small"] - more) < more / 10, (lines, result.stderr)
