@@ -182,6 +182,12 @@ static ssize_t copy_missing(struct stapy_ring *r, int cpu, const struct stapy_re
 	return n;
 }
 
+/* Of most records nothing is missing: one test for all that could be. */
+static __always_inline bool is_missing(const struct stapy_ring *r, const struct stapy_record *record)
+{
+	return unlikely(r->overwritten | r->passed | record->lost_bytes);
+}
+
 /* So much of the record at the tail was read; true when that was the rest of it. */
 static bool pass(struct stapy_ring *r, const struct stapy_record *record, size_t n)
 {
@@ -268,9 +274,11 @@ static ssize_t copy_record(struct stapy_ring *r, int cpu, size_t mask, char __us
 	ssize_t marked;
 
 	*whole = false;
-	marked = copy_missing(r, cpu, record, to, bytes);
-	if (marked)
-		return marked;
+	if (is_missing(r, record)) {
+		marked = copy_missing(r, cpu, record, to, bytes);
+		if (marked)
+			return marked;
+	}
 	if (n > bytes && !alone)
 		return 0;
 	n = min(n, bytes);
