@@ -1,4 +1,4 @@
-"""The examples on pages of functions are scripts, or statements of one, for each kernel."""
+"""The examples on pages of functions and points are scripts, or statements, for each kernel."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from stapy.cli import main
-from stapy.manual.entries import FUNCTION, DocEntry
+from stapy.manual.entries import ALIAS, FUNCTION, DocEntry
 from stapy.manual.library import open_reference
 from tests.vm.harness import releases
 
 pytestmark = pytest.mark.build
 
-LEAST = 150  # of them there are many
+LEAST = 280  # of them there are many
 # A page shows what may be asked of a person, too: what they print is on the same line.
 PRINTED = re.compile(r" # [^\n\"]*$")
 
@@ -25,29 +25,30 @@ def script_of(example: str) -> str:
     return text if re.search(r"^probe\b", text, re.MULTILINE) else f"probe begin {{\n{text}\n}}"
 
 
-def functions() -> list[tuple[DocEntry, bool]]:
-    """List the functions that have an example, and whether they need guru mode."""
+def examples() -> list[tuple[DocEntry, bool]]:
+    """List functions and aliases that have an example, and whether they need guru mode."""
     reference = open_reference()
     found = [
         entry
         for path in reference.files()
         if "#" not in path
         for entry in reference.of_file(path)
-        if entry.kind == FUNCTION and "Example" in entry.doc.sections
+        if entry.kind in (ALIAS, FUNCTION) and "Example" in entry.doc.sections
     ]
-    return [(entry, reference.conduct(entry).needs_guru) for entry in found]
+    return [(one, one.kind == FUNCTION and reference.conduct(one).needs_guru) for one in found]
 
 
 @pytest.mark.parametrize("release", releases())
 def test_examples_are_accepted(
     release: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Passes 1 to 3 have nothing to say, and each example calls what it is an example of."""
+    """Passes 1 to 3 have nothing to say, and each example has what it is an example of."""
     paths: list[str] = []
-    for entry, needs_guru in functions():
+    for entry, needs_guru in examples():
         name = entry.name.partition(":")[0].partition("(")[0]
+        mark = "(" if entry.kind == FUNCTION else " {"
         example = entry.doc.sections["Example"]
-        assert re.search(rf"\b{name}\(", example), name
+        assert re.search(rf"\b{re.escape(name + mark)}", example), name
         path = tmp_path / f"{len(paths)}-{name}.stp"
         head = "#!/usr/bin/stapy -g\n" if needs_guru else ""
         path.write_text(f"{head}{script_of(example)}\n", encoding="utf-8")
