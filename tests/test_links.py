@@ -57,6 +57,25 @@ def test_files_that_are_named_are_there() -> None:
     assert missing == [], "\n".join(missing)
 
 
+def test_pages_that_programs_name_are_there() -> None:
+    """Messages and comments name pages by path, some with the title of a section behind it."""
+    named = re.compile(r'(?<![\w/.-])(docs/[\w/.-]+\.md)(?:#([\w-]+)|, "([^"\n]+)")?')
+    folders = ("stapy", "runtime", "tapsets", "templates", "examples", "ansible", "man", "docker")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    found, wrong = 0, []
+    for path in [*files, ROOT / "Makefile", ROOT / ".importlinter"]:
+        if path.suffix in (".md", ".pyc"):
+            continue
+        for one in named.finditer(path.read_text(encoding="utf-8", errors="replace")):
+            found += 1
+            page, wanted = ROOT / one[1], one[2] or (markdown.slug(one[3]) if one[3] else "")
+            known = markdown.anchors(page.read_text(encoding="utf-8")) if page.is_file() else set()
+            if not page.is_file() or (wanted and wanted not in known):
+                wrong.append(f"{path.relative_to(ROOT)}: {one[0]}")
+    assert found > 20, "the names of pages are not found"
+    assert wrong == []
+
+
 @pytest.mark.parametrize(
     ("heading", "anchor"),
     [
