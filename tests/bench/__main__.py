@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from tests.bench import commands, hits, lists, pass4, peer, table, user
+from tests.bench import commands, hits, lists, pass4, peer, prints, table, user
 
 _BENCHES = {
     "commands": commands.rows,
     "lists": lists.rows,
     "hits": hits.rows,
+    "prints": prints.rows,
     "user": user.rows,
     "pass4": pass4.rows,
     "peer": peer.rows,
