@@ -86,7 +86,9 @@ class HostFiles:
         level = text.partition("[")[2].partition("]")[0]
         if level in ("", "none"):
             return ""
-        return f"the kernel is locked down ({level}): it takes only signed modules"
+        # Even of a signed module the kernel takes no kprobe then.
+        more = ", kprobes and perf events not even from these" if level == "confidentiality" else ""
+        return f"the kernel is locked down ({level}): it takes only signed modules{more}"
 
     def _signatures(self, kernel: Kernel) -> str:
         forced = self._read("sys/module/module/parameters/sig_enforce") or ""

@@ -82,6 +82,10 @@ def test_symbols_are_read_only_where_the_configuration_leaves_a_doubt(
             "without loadable modules",
         ),
         ({"sys/kernel/security/lockdown": "none [integrity] confidentiality"}, "(integrity)"),
+        (
+            {"sys/kernel/security/lockdown": "none integrity [confidentiality]"},
+            "(confidentiality): it takes only signed modules, kprobes and perf events not even",
+        ),
         ({"sys/module/module/parameters/sig_enforce": "Y\n"}, "only signed modules"),
     ],
 )

@@ -100,6 +100,19 @@ def modules(
 
 
 WORDS = ["-c", COMMAND, "-e", SCRIPT]
+# What `stapy` asks before it compiles: whether the kernel will take it, unsigned or signed by keys.
+ASK = (
+    "import sys; sys.path.insert(0, sys.argv[1])\n"
+    "from pathlib import Path\n"
+    "from stapy.build import sign\n"
+    "from stapy.diagnostics import Diagnostics, SourceMap\n"
+    "from stapy.kernel import find_kernel\n"
+    "from stapy.kernel.host import HostFiles\n"
+    "kernel = find_kernel(None, Diagnostics(SourceMap()))\n"
+    "print('; '.join(HostFiles().obstacles(kernel)))\n"
+    "for place in sys.argv[2:]:\n"
+    "    print(HostFiles().obstacles(kernel, sign.given(Path(place)).number))\n"
+)
 
 
 def test_refused_unsigned_and_unknown(machine: Machine, modules: dict[str, Built]) -> None:
@@ -140,18 +153,6 @@ def test_another_name_is_told(machine: Machine, modules: dict[str, Built]) -> No
 
 def test_told_before_anything_is_compiled(machine: Machine, owner: Path) -> None:
     """``stapy`` itself, in there, asks whether the kernel will take what it would compile."""
-    ask = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path\n"
-        "from stapy.build import sign\n"
-        "from stapy.diagnostics import Diagnostics, SourceMap\n"
-        "from stapy.kernel import find_kernel\n"
-        "from stapy.kernel.host import HostFiles\n"
-        "kernel = find_kernel(None, Diagnostics(SourceMap()))\n"
-        "print('; '.join(HostFiles().obstacles(kernel)))\n"
-        "for place in sys.argv[2:]:\n"
-        "    print(HostFiles().obstacles(kernel, sign.given(Path(place)).number))\n"
-    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYSTEMTAP_DIR", str(machine.share / "home"))
         sign.make()
@@ -160,7 +161,7 @@ def test_told_before_anything_is_compiled(machine: Machine, owner: Path) -> None
     shutil.copytree(owner.parent, machine.share / "owner")
     places = ["/run/stapy/share/owner/owner.key", "/run/stapy/share/stranger"]
     done = machine.run(
-        ["/usr/bin/python3", "-IS", "-c", ask, str(ROOT), *places], timeout=120 * patience(machine)
+        ["/usr/bin/python3", "-IS", "-c", ASK, str(ROOT), *places], timeout=120 * patience(machine)
     )
     lines = done.stdout.decode().splitlines()
     shown = (lines, done.stderr.decode())
