@@ -102,7 +102,7 @@ def test_sessions_are_listed(guest: Machine, modules: dict[str, Path]) -> None:
     $run $one & reader=$!; wait_for '[ "$(state one)" = running ]'
     $run -L $two 2>/dev/null
     for time in 1 2; do $run --list | sed "s/ $reader (/ PID (/"; done
-    state one; state two; setpriv --reuid 65534 --clear-groups $run --list; echo status $?
+    state one; state two
     $run -d two; kill $reader; wait $reader; $run --list; folders
     """
     lines, result = shell(guest, modules, text, 300)
@@ -113,9 +113,8 @@ def test_sessions_are_listed(guest: Machine, modules: dict[str, Path]) -> None:
     ]
     none = "no module of stapy's is loaded"
     assert [line for line in lines if line not in ("one", "two")] == [
-        *(none, *table, *table, "running", "running", "status 1", none, "0")
+        *(none, *table, *table, "running", "running", none, "0")
     ], (lines, result.stderr)
-    assert b"only root sees which sessions there are" in result.stderr
 
 
 def test_only_root_can_hold_the_lock(guest: Machine, modules: dict[str, Path]) -> None:
