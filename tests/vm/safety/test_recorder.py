@@ -165,26 +165,43 @@ def test_files_are_whole_up_to_the_last_switch_when_the_machine_crashes(
     assert stream.last > 10 * 2000
 
 
+LOOP = """
+modprobe loop; truncate -s 64M disk; mkfs.ext4 -q disk; mount -o loop disk /mnt/stalls
+"""
+# As a file server on the network that nobody hears of.
+SERVER = Path(__file__).with_name("hung_files.py")
+FUSE = f"""
+modprobe fuse 2>/dev/null
+serve() {{
+    python3 {SERVER} /mnt/stalls /bin/true $PWD/silent $PWD/kept &
+    server=$!; wait_for '[ -e /mnt/stalls/out ]' $server
+}}
+serve
+"""
+
+
 @pytest.mark.parametrize(
-    ("place", "stop", "go_on"),
+    ("place", "begin", "stop", "go_on", "end"),
     [
-        ("out", "kill -STOP $run_pid", "kill -CONT $run_pid"),
-        ("/mnt/stalls/out", "fsfreeze -f /mnt/stalls", "fsfreeze -u /mnt/stalls"),
+        ("out", "", "kill -STOP $run_pid", "kill -CONT $run_pid", ""),
+        ("/mnt/stalls/out", LOOP, "fsfreeze -f /mnt/stalls", "fsfreeze -u /mnt/stalls",
+         "umount /mnt/stalls; wait_for 'rmmod loop'"),
+        ("/mnt/stalls/out", FUSE, "touch silent", "rm silent",
+         "kill -9 $server; umount -l /mnt/stalls"),
     ],
-    ids=["consumer", "file system"],
-)
+    ids=["consumer", "file system", "file server"],
+)  # fmt: skip
 def test_what_a_stopped_reader_misses_is_lost_and_told(
-    pair: Machine, modules: dict[str, Path], place: str, stop: str, go_on: str
+    pair: Machine, modules: dict[str, Path], place: str, begin: str, stop: str, go_on: str, end: str
 ) -> None:
     """For however long: the buffers are full, and stay so until it goes on."""
     text = f"""{LINES}
-    modprobe loop; truncate -s 64M disk; mkfs.ext4 -q disk; mkdir -p /mnt/stalls
-    mount -o loop disk /mnt/stalls
+    mkdir -p /mnt/stalls; {begin}
     $run -o {place} $record 2>err & run_pid=$!
     wait_for '[ -e /proc/systemtap/record/most ]'; ask 100; wait_for '[ -s {place} ]'
     {stop}; ask {2 * PART}; wait_for all
     {go_on}; kill -INT $run_pid; wait $run_pid; echo status $?
-    cp {place} {SHARE}/out; umount /mnt/stalls; wait_for 'rmmod loop'
+    cp {place} {SHARE}/out; {end}
     loaded record; grep -c 'transport failures' err; cp err {SHARE}/err
     """
     lines, result = shell(pair, modules, text, 240)
