@@ -76,7 +76,7 @@ def test_what_is_told_is_what_is_taken(guest: Machine, release: str, tmp_path: P
         $run -v $module >out 2>err & run_pid=$!
         wait_for '[ -s out ]' $run_pid; echo 3 >/proc/sys/vm/drop_caches
         echo $name=$((before - $(free))); kill -INT $run_pid; wait $run_pid
-        sed -n "s/^memory: \\([0-9,]*\\)\\.[0-9] KiB/$name /p" err
+        sed -n "s/^.*memory: \\([0-9,]*\\)\\.[0-9] KiB/$name \\1/p" err
     done
     """
     lines, result = shell(guest, modules, text, 120)
