@@ -31,8 +31,8 @@ _TOP = (
 # Parts of the navigation by who reads them; a page of docs/ that is in none comes last, as "More".
 _PARTS = {
     "Start": ("Overview <README>", "docs/tutorial", "docs/cookbook", "docs/examples"),
-    "Coming from": ("docs/from-bpftrace", "docs/from-dtrace", "docs/from-ftrace-perf",
-                    "SystemTap <docs/differences>"),
+    "Coming from": ("docs/from-bpftrace", "docs/from-bcc", "docs/from-dtrace",
+                    "docs/from-ftrace-perf", "SystemTap <docs/differences>"),
     "Reference": ("docs/language", "docs/probes", "docs/tapsets/index",
                   "Tapsets: differences <docs/tapsets>", "docs/user-space",
                   "docs/diagnostics", "messages", "docs/features"),

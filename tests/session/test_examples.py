@@ -41,6 +41,21 @@ dcsnoop execsnoop gethostlatency killsnoop loads mdflush mountsnoop naptime oomk
 pidpersec runqlat runqlen setuids ssllatency sslsnoop statsnoop swapin syncsnoop syscount tcpaccept
 tcpconnect tcpdrop tcplife tcpretrans tcpsynbl threadsnoop undump vfscount vfsstat writeback
 xfsdist"""
+# Those that BCC has there, the wrappers for languages among them.
+OF_BCC = """argdist bashreadline bindsnoop biolatency biolatpcts biopattern biosnoop biotop bitesize
+bpflist btrfsdist btrfsslower cachestat cachetop capable compactsnoop cpudist cpuunclaimed
+criticalstat cthreads dbslower dbstat dcsnoop dcstat deadlock dirtop drsnoop execsnoop exitsnoop
+ext4dist ext4slower f2fsslower filegone filelife fileslower filetop funccount funcinterval
+funclatency funcslower gethostlatency hardirqs inject javacalls javaflow javagc javaobjnew javastat
+javathreads killsnoop klockstat kvmexit llcstat mdflush memleak mountsnoop mysqld_qslower netqtop
+nfsdist nfsslower nodegc nodestat numasched offcputime offwaketime oomkill opensnoop perlcalls
+perlflow perlstat phpcalls phpflow phpstat pidpersec ppchcalls profile pythoncalls pythonflow
+pythongc pythonstat rdmaucma readahead reset-trace rubycalls rubyflow rubygc rubyobjnew rubystat
+runqlat runqlen runqslower shmsnoop slabratetop sofdsnoop softirqs solisten sslsniff stackcount
+statsnoop swapin syncsnoop syscount tclcalls tclflow tclobjnew tclstat tcpaccept tcpcong tcpconnect
+tcpconnlat tcpdrop tcplife tcppktlat tcpretrans tcprtt tcpstates tcpsubnet tcpsynbl tcptop tcptracer
+threadsnoop tplist trace ttysnoop ucalls uflow ugc undump uobjnew ustat uthreads vfscount vfsstat
+virtiostat wakeuptime wqlat xfsdist xfsslower zfsdist zfsslower"""
 
 
 def rows_of(text: str) -> list[tuple[list[str], str]]:
@@ -68,6 +83,25 @@ def test_tools_of_bpftrace() -> None:
     others = are_ours(rows_of(found[2]))
     assert sorted(same + others) == sorted(OF_BPFTRACE.split())
     assert not set(others) & set(NAMES), "these have the same name"
+
+
+def test_tools_of_bcc() -> None:
+    """Each is on docs/from-bcc.md once: in the gallery, as a command, or with why it is not there.
+
+    The commands are translated by tests/guide/test_idioms.py.
+    """
+    page = (ROOT / "docs" / "from-bcc.md").read_text()
+    _, same, others, commands, none = page.split("\n## ")
+    there = re.findall(r"`(\S+?)`", same.partition(": ")[2])
+    assert [name for name in there if name not in NAMES] == []
+    renamed = are_ours(rows_of(others))
+    written = rows_of(commands)
+    assert [theirs for theirs, right in written if not right.startswith("`stapy ")] == []
+    missing = rows_of(none)
+    assert [theirs for theirs, why in missing if not why.strip()] == []
+    rest = [name for theirs, _ in written + missing for name in theirs]
+    assert sorted(there + renamed + rest) == sorted(OF_BCC.split())
+    assert (set(renamed + rest) & set(NAMES)) <= {"uflow"}, "these have the same name"
 
 
 @pytest.mark.parametrize("one", GALLERY, ids=NAMES)
