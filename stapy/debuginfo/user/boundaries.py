@@ -12,6 +12,7 @@ from collections.abc import Callable
 from stapy.debuginfo.elf import SHF_EXECINSTR
 from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
+from stapy.debuginfo.user.flow import Flow
 from stapy.debuginfo.user.symbols import FunctionTable
 
 _MOST = 1 << 20  # bytes that are decoded for one address
@@ -68,23 +69,27 @@ def check(
     file: UserFile,
     functions: FunctionTable,
     address: int,
-    row_before: Callable[[int], int | None] = lambda _: None,
+    row_before: Callable[[int], int | None] | None = None,
     instructions: Instructions | None = None,
 ) -> None:
     """Raise `NoBoundary` unless an instruction begins at ``address``.
 
     It is decoded from the nearest place that is known to begin one: the function it is in, or what
-    ``row_before`` gives (the last row of the line table at or before an address). Who asks for
-    many addresses keeps ``instructions``.
+    ``row_before`` gives (the last row of the line table at or before an address). Without that,
+    nothing but the code tells: it is followed from the beginning of its function. Who asks
+    for many addresses keeps ``instructions``.
     """
     if file.code_offset(address) is None:
         what = "is not in its code" if file.offset_of(address) is not None else "is not in it"
         raise NoBoundary(f"{address:#x} {what}: '{file.path}'")
     decoded = instructions or Instructions(file)
     before = _function_before(file, functions, address)
+    if before is not None and row_before is None and address - before <= _MOST:
+        _check_flow(file, functions, before, address)
+        return
     if before is not None and _decodes(decoded, before, address):
         return  # which is most places: asking for rows takes longer than all else
-    starts = [before, row_before(address)]
+    starts = [before, row_before(address) if row_before is not None else None]
     known = [start for start in starts if start is not None and start <= address]
     if not known or address - max(known) > _MOST:
         raise NoBoundary(
@@ -97,6 +102,24 @@ def check(
     if start != address:
         raise NoBoundary(
             f"{address:#x} is not the beginning of an instruction of '{file.path}' ({start:#x} is)"
+        )
+
+
+def _check_flow(file: UserFile, functions: FunctionTable, before: int, address: int) -> None:
+    """Raise `NoBoundary` unless following a function's code comes by an address."""
+    if address == before:
+        return
+    around = functions.at(address)
+    size = around.size if around is not None else 0
+    end = around.address + size if around is not None and size else address + x86.LONGEST
+    why = Flow(file, before, end, is_whole=size > 0).why_not(address)
+    if why.startswith("("):
+        raise NoBoundary(
+            f"{address:#x} is not the beginning of an instruction of '{file.path}' {why}"
+        )
+    if why:
+        raise NoBoundary(
+            f"{address:#x} cannot be shown to begin an instruction of '{file.path}': {why}"
         )
 
 
