@@ -14,6 +14,7 @@ from stapy.translate.manifest import SECTION, encode
 from stapy.vm import kernels
 from stapy.vm.machine import Machine
 from tests.vm.harness import build
+from tests.vm.needs import need
 
 from .test_consumer import output, shell
 
@@ -31,6 +32,7 @@ USE = "insmod $msr && dd if=/dev/cpu/0/msr bs=8 count=0 2>/dev/null; rmmod msr"
 
 @pytest.fixture(scope="module")
 def probing(release: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need(release, "CONFIG_X86_MSR")
     made = build(release, ["-m", "probing", "-e", SCRIPT], tmp_path_factory.mktemp("modules"))
     assert made.module, made.stderr
     return made.module

@@ -9,6 +9,7 @@ import pytest
 
 from stapy.vm.machine import Machine
 from tests.vm.harness import build, run_script
+from tests.vm.needs import need
 from tests.vm.test_build_ids import msr
 from tests.vm.test_consumer import output, shell
 
@@ -47,6 +48,7 @@ def test_handlers_that_do_not_run(guest: Machine) -> None:
 
 def test_builds_that_are_not_compared(guest: Machine, release: str, tmp_path: Path) -> None:
     """-D STP_NO_BUILDID_CHECK takes a module of another build, loaded before or later."""
+    need(release, "CONFIG_X86_MSR")
     words = ["-m", "probing", "-DSTP_NO_BUILDID_CHECK", "-e", SCRIPT]
     made = build(release, words, tmp_path)
     assert made.module, made.stderr
