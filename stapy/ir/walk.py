@@ -10,7 +10,7 @@ from stapy.record import PLACES, Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-_LEAVES = (p.Global, p.Function, p.Handler, p.Variable, p.FormatPiece)
+_LEAVES = (p.Global, p.Function, p.Handler, p.Variable, p.FormatPiece, p.Condition)
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
@@ -103,7 +103,7 @@ def fingerprint(node: object) -> Hashable:
 
 
 def copy_tree(node: p.Node) -> Any:
-    """Copy a tree; globals, functions, handlers and variables stay shared."""
+    """Copy a tree; globals, functions, handlers, variables and conditions stay shared."""
     if isinstance(node, _LEAVES):
         return node
     if isinstance(node, Record):

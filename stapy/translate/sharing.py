@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.diagnostics import Span
+from stapy.diagnostics import Bug, Span
 from stapy.ir import program as p
 from stapy.ir.walk import copy_tree, transform
 from stapy.record import Record, new, replace
@@ -76,9 +76,11 @@ def share(
     groups: dict[Hashable, list[tuple[p.Handler, Outline]]] = {}
     for handler in handlers:
         found = outline(handler.body)
+        if any(len(text.value) >= room for text in found.texts):
+            continue  # what is printed is not cut, and what is kept is
         key = (found.shape, _pattern(found.spans), _frame(handler), kind(handler))
         groups.setdefault(key, []).append((handler, found))
-    return [_shared(group, room) for group in groups.values() if len(group) > 1]
+    return [_shared(group) for group in groups.values() if len(group) > 1]
 
 
 def _pattern(spans: list[Span]) -> Hashable:
@@ -111,6 +113,8 @@ def _shape(node: object, found: Outline) -> Hashable:
         return p.Text
     if isinstance(node, (p.Global, p.Function, p.Handler)):
         return node.c_name
+    if isinstance(node, p.Condition):  # a table knows them by what they are
+        return id(node)
     if isinstance(node, Record):
         kind = type(node)
         parts: list[Hashable] = [kind]
@@ -128,7 +132,7 @@ def _shape(node: object, found: Outline) -> Hashable:
     return node
 
 
-def _shared(group: Sequence[tuple[p.Handler, Outline]], room: int) -> SharedBody:
+def _shared(group: Sequence[tuple[p.Handler, Outline]]) -> SharedBody:
     """Make the body that a group shares."""
     first, outlines = group[0], [found for _, found in group]
     rows = zip(*(found.spans for found in outlines), strict=True)
@@ -138,15 +142,19 @@ def _shared(group: Sequence[tuple[p.Handler, Outline]], room: int) -> SharedBody
     texts = zip(*(found.texts for found in outlines), strict=True)
 
     def own(node: p.Node) -> p.Node:
-        return _own_text(shared, node, next(texts), room) if isinstance(node, p.Text) else node
+        return _own_text(shared, node, next(texts)) if isinstance(node, p.Text) else node
 
     handler.body = transform(handler.body, own)
+    if next(texts, None) is not None:
+        raise Bug("a text of handlers that share a body has no place in it")
     return shared
 
 
-def _own_text(shared: SharedBody, node: p.Text, row: tuple[p.Text, ...], room: int) -> p.Expr:
+def _own_text(shared: SharedBody, node: p.Text, row: tuple[p.Text, ...]) -> p.Expr:
     """Return what stands for a text in the shared body: itself where all agree."""
-    values = [text.value.split("\0", 1)[0][: room - 1] for text in row]
+    if (node.span, node.value) != (row[0].span, row[0].value):
+        raise Bug("texts of handlers that share a body are out of step")
+    values = [text.value.split("\0", 1)[0] for text in row]
     if len(set(values)) == 1:
         return node
     member = shared.member("text", [string_literal(value) for value in values])

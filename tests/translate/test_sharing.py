@@ -77,12 +77,26 @@ def test_a_place_that_is_two_elsewhere() -> None:
     assert shared.places(first) == [first, second]
 
 
-def test_texts_are_cut_at_the_room_of_strings() -> None:
-    """As where they stand in the handler itself."""
-    text = c_of(probes(' x = "{:0>99}" println(x) '), "-DMAXSTRINGLEN=64")
+def test_texts_that_are_too_long_for_a_string() -> None:
+    """What is printed is not cut, and what is kept is: such handlers keep their bodies."""
+    text = c_of(probes(' println("{:0>99}") '), "-DMAXSTRINGLEN=64")
+    assert not bodies(text)
+    assert text.count("0" * 97) == MANY
+
+
+def test_conditions_that_a_body_judges() -> None:
+    """They are judged by all handlers, and their texts are none of these."""
+    body = ' if (pid() >= 0) {{ seen["a{0}"]++ on = "b{0}" }} else {{ seen["c{0}"]++ s = "d{0}" }} '
+    ends = 'probe timer.profile if (on == "yes") { println(s) } probe end { println(seen["x"]) }'
+    text = c_of(f'global on = "on", seen, s\n{probes(body)}\n{ends}')
     assert len(bodies(text)) == 1
-    assert f'.text_1 = "{"0" * 63}"' in text or f'"{"0" * 63}"' in text
-    assert "0" * 64 not in re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("probe begin", "")
+    assert text.count("stapy_judge(c, &conditions[0]);") == 1
+    for at in range(MANY):
+        row = re.search(rf'(?:\.text_\d = "[abcd]{at}",\s+){{4}}', text)
+        assert row is not None
+        assert re.findall(r'"([abcd])', row[0]) == ["a", "b", "c", "d"]
+    for member, kind in (("text_1", "a"), ("text_2", "b"), ("text_3", "c"), ("text_4", "d")):
+        assert f'.{member} = "{kind}7",' in text
 
 
 def test_programs_are_told_of_each_print() -> None:

@@ -67,9 +67,8 @@ def sharer_text(unit: Unit, shared: SharedBody, at: int, points: list[str]) -> s
         out.blank()
     out.line(f"{body}(c{f', &{OWN}' if shared.columns else ''});")
     out.close()
-    first = unit.handler_name(shared.handler)
-    unit.frames[name] = unit.frames[first]
-    unit.stacks[name] = unit.stacks[first] + (CALL_BYTES if handler is not shared.handler else 0)
+    unit.frames[name] = unit.frames[body]
+    unit.stacks[name] = unit.stacks[body] + CALL_BYTES
     return out.text()
 
 
@@ -101,8 +100,9 @@ def _write_handler(
             before += ["if (stapy_is_off(c->site->probe)) {", f"\t{unlock}", "\treturn;", "}"]
         after = [*unit.judge(handler.conditions), unlock]
     assemble(out, body, before, after, "")
-    unit.frames[name] = body_frame(body)
-    unit.stacks[name] = body.stack_bytes()
+    function = name if body.shared is None else unit.shared_name(body.shared)
+    unit.frames[function] = body_frame(body)
+    unit.stacks[function] = body.stack_bytes()
 
 
 def _is_snapshot(handler: p.Handler) -> bool:
