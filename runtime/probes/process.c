@@ -15,10 +15,11 @@
 static struct call {
 	const char *name;
 	enum stapy_process_event event;
-	void *callback;
+	void *callback, *plain;
 	struct tracepoint *tp;
 	bool armed;
 	const unsigned long *members;	/* of the one scope that rows mean, by group; or NULL */
+	struct stapy_process_row *only;	/* the one row, with members; or NULL */
 } calls[2];
 
 /* --- system calls --- */
@@ -79,6 +80,63 @@ static noinline void STAPY_CALLBACK call_returns(struct pt_regs *regs, long resu
 	stapy_process_fire(STAPY_PROCESS_SYSCALL_RETURN, scopes, args);
 }
 
+/*
+ * Most scripts have one row for a scope: when its bit is set there is nothing else to be asked, and
+ * nothing to be brought for a handler that looks at no argument. Only what is rare goes the long way.
+ */
+static __always_inline bool fire_plain(const struct call *call, struct pt_regs *regs,
+				       const unsigned long *args)
+{
+	struct stapy_process_row *row = call->only;
+	struct stapy_context *c;
+
+	if (unlikely(stapy_may_be_off(row->site.probe) ||
+		     !stapy_hit_begin(&c, &row->site, NULL, 0)))
+		return false;
+	c->args = args;
+	c->user_regs = regs;
+	stapy_hit_run(c, row->site.probe->handler);
+	c->user_regs = NULL;
+	stapy_hit_leave(c);
+	return true;
+}
+
+static noinline void STAPY_CALLBACK plain_call(struct pt_regs *regs, long number)
+{
+	const struct call *call = &calls[0];
+	unsigned long args[7] STAPY_UNSET;
+
+	if (call->only->reads_args) {
+		args[0] = number;
+		syscall_get_arguments(current, regs, args + 1);
+	}
+	if (!fire_plain(call, regs, args))
+		call_begins(regs, number);
+}
+
+static noinline void STAPY_CALLBACK plain_return(struct pt_regs *regs, long result)
+{
+	const struct call *call = &calls[1];
+	unsigned long args[2] STAPY_UNSET;
+
+	args[0] = syscall_get_nr(current, regs);
+	args[1] = result;
+	if (!fire_plain(call, regs, args))
+		call_returns(regs, result);
+}
+
+static void STAPY_CALLBACK on_plain_call(void *unused, struct pt_regs *regs, long number)
+{
+	if (unlikely(test_bit(current->tgid, calls[0].members)))
+		plain_call(regs, number);
+}
+
+static void STAPY_CALLBACK on_plain_return(void *unused, struct pt_regs *regs, long result)
+{
+	if (unlikely(test_bit(current->tgid, calls[1].members)))
+		plain_return(regs, result);
+}
+
 static void STAPY_CALLBACK on_call(void *unused, struct pt_regs *regs, long number)
 {
 	if (is_meant(&calls[0]))
@@ -102,6 +160,13 @@ static void find_call(struct tracepoint *tp, void *unused)
 			calls[i].tp = tp;
 }
 
+/* Where nobody is told of beginnings first, and all that may be looked at is the user's. */
+static bool is_plain(void)
+{
+	return !stapy_process_watched[STAPY_PROCESS_BEGIN] &&
+	       !stapy_process_watched[STAPY_THREAD_BEGIN] && !stapy_session.limits.unprivileged;
+}
+
 static int arm_call(unsigned int i)
 {
 	int r;
@@ -109,6 +174,10 @@ static int arm_call(unsigned int i)
 	if (!calls[i].tp)
 		return -ENOENT;
 	calls[i].members = stapy_process_members(calls[i].event);
+	if (calls[i].members && is_plain()) {
+		calls[i].only = stapy_process_only(calls[i].event);
+		calls[i].callback = calls[i].only ? calls[i].plain : calls[i].callback;
+	}
 	r = tracepoint_probe_register(calls[i].tp, calls[i].callback, NULL);
 	calls[i].armed = !r;
 	return r;
@@ -137,8 +206,10 @@ static int start(void *rows, unsigned int count)
 		return -EOPNOTSUPP;
 	}
 	stapy_user_files_keep();
-	calls[0] = (struct call){ "sys_enter", STAPY_PROCESS_SYSCALL, on_call };
-	calls[1] = (struct call){ "sys_exit", STAPY_PROCESS_SYSCALL_RETURN, on_return };
+	calls[0] = (struct call){ "sys_enter", STAPY_PROCESS_SYSCALL, on_call, on_plain_call };
+	calls[1] = (struct call){
+		"sys_exit", STAPY_PROCESS_SYSCALL_RETURN, on_return, on_plain_return
+	};
 	r = stapy_process_rows_start(rows, count);
 	r = r ?: stapy_process_lives_start();
 	for_each_kernel_tracepoint(find_call, NULL);

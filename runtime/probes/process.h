@@ -23,6 +23,7 @@ struct stapy_process_row {
 	unsigned int program;
 	unsigned int programs;
 	bool optional;
+	bool reads_args;		/* the handler may look at the call's number and arguments */
 	/* run-time state below */
 	int scope;			/* negative: it cannot be probed */
 	unsigned int run;		/* rows from here on that are one pattern's, for one event */

@@ -123,6 +123,11 @@ const unsigned long *stapy_process_members(enum stapy_process_event event)
 	return hweight32(scopes) == 1 ? stapy_target_members(__ffs(scopes)) : NULL;
 }
 
+struct stapy_process_row *stapy_process_only(enum stapy_process_event event)
+{
+	return only[event];
+}
+
 int stapy_process_rows_start(struct stapy_process_row *rows, unsigned int count)
 {
 	unsigned int i;

@@ -12,6 +12,8 @@ int stapy_process_rows_start(struct stapy_process_row *rows, unsigned int count)
  * mean several, a pattern or all processes. From stapy_targets_start() to stapy_targets_stop().
  */
 const unsigned long *stapy_process_members(enum stapy_process_event event);
+/* The one row of an event, where one is all that has to be looked at; else NULL. */
+struct stapy_process_row *stapy_process_only(enum stapy_process_event event);
 /* A hit, in the current process, of each row of an event that means one of these scopes. */
 void stapy_process_fire(enum stapy_process_event event, u32 scopes, const unsigned long *args);
 

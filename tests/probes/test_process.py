@@ -18,7 +18,7 @@ from tests.probes.test_begin_end import rows
 
 
 def row(point: str, event: str, **fields: Any) -> dict[str, Any]:
-    plain = {"file": None, "pid": 0, "optional": False}
+    plain = {"file": None, "pid": 0, "optional": False, "reads_args": False}
     pattern = {"pattern": None, "program": 0, "programs": 0}
     return {"point": point, "event": event} | plain | pattern | fields
 
@@ -32,6 +32,25 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "link").symlink_to("tool")
     monkeypatch.setenv("PATH", f"/nowhere:{tmp_path}")
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "body", "reads"),
+    [
+        ("syscall", "n++", False),
+        ("syscall", "n += $syscall", True),
+        ("syscall", 'printf("%s\\n", $$parms)', True),
+        ("syscall", "n += twice(2)", True),
+        ("syscall", "if (n) { while (n < 9) n += $arg2 }", True),
+        ("syscall", "%{ /* anything */ %}", True),
+        ("syscall.return", "n += $return", False),
+    ],
+)
+def test_arguments_that_are_brought(words: str, body: str, reads: bool) -> None:
+    """The runtime reads the arguments of a call for handlers that may look at them only."""
+    text = f"global n probe process.{words} {{ {body} }} function twice(x) {{ return x * 2 }}"
+    (found,) = rows(text, "process", guru=True)
+    assert found["reads_args"] is reads
 
 
 @pytest.mark.parametrize(
@@ -213,6 +232,7 @@ def test_programs_of_a_pattern(programs: Path) -> None:
             pattern=pattern,
             program=number,
             programs=2,
+            reads_args=True,
         )
         for number, name in enumerate(("tong", "tool"), 1)
     ]

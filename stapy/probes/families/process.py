@@ -12,8 +12,9 @@ from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.user import processes, search
 from stapy.diagnostics import NOWHERE
 from stapy.ir.literals import CText, quote_name
-from stapy.ir.program import LONG, ContextValue
+from stapy.ir.program import LONG, CallOp, ContextValue, EmbeddedC, EmbeddedValue
 from stapy.ir.scope import TargetScope, TargetVariable
+from stapy.ir.walk import walk
 from stapy.probes import program_paths, programs
 from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
 from stapy.probes.values import programs as variables
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stapy.debuginfo.ctypes import CType
-    from stapy.ir.program import DerivedProbe, Expr
+    from stapy.ir.program import DerivedProbe, Expr, Stmt
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
@@ -162,6 +163,7 @@ class ProcessFamily:
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """List rows of ``struct stapy_process_row``."""
+        reads_args = _may_read_arguments(probe.handler.body)
         return [
             {
                 "point": point,
@@ -169,12 +171,23 @@ class ProcessFamily:
                 "file": site.user_file,
                 "pid": site.pid,
                 "optional": site.optional,
+                "reads_args": reads_args and site.event == "syscall",
                 "pattern": site.pattern,
                 "program": site.number,
                 "programs": site.count,
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def _may_read_arguments(body: Stmt) -> bool:
+    """Tell whether a handler looks at arguments; what is called, and C, may do so unseen."""
+    for node in walk(body):
+        if isinstance(node, ContextValue) and node.name == "trace_arg":
+            return True
+        if isinstance(node, (CallOp, EmbeddedC, EmbeddedValue)):
+            return True
+    return False
 
 
 def of_program(path: str, services: Services) -> TargetScope:
