@@ -3,6 +3,7 @@
 #include "../internal.h"
 
 #define MARK_BYTES 192			/* with the texts of all causes */
+#define SHORT_MARK_BYTES 64		/* with none */
 
 /* The ring whose record was read only in part: it goes first, unless it was given up since. */
 static int partial = -1;
@@ -151,7 +152,7 @@ static ssize_t copy_mark(char __user *to, size_t bytes, const char *what, u64 mi
 	char text[MARK_BYTES];
 	size_t n = scnprintf(text, sizeof(text), "[%s %llu bytes on cpu %d", what, missing, cpu);
 
-	/* Who reads with a very small buffer is not told why. */
+	/* Who reads with a small buffer is not told why. */
 	if (bytes >= MARK_BYTES)
 		n += stapy_loss_texts(text + n, sizeof(text) - n, why);
 	n += scnprintf(text + n, sizeof(text) - n, "]\n");
@@ -300,6 +301,8 @@ static ssize_t copy_last_losses(char __user *to, size_t bytes)
 
 		while (r->tail == r->head && (!copied || bytes - copied >= MARK_BYTES) &&
 		       (r->overwritten || r->passed || r->lost)) {
+			if (bytes - copied < SHORT_MARK_BYTES)
+				return -EINVAL;		/* what is missing would be told in part, or too far */
 			r->passed += r->lost;
 			r->passed_why |= r->lost_why;
 			r->lost = 0;

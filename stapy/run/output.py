@@ -188,6 +188,14 @@ def open_file(name: str, is_emptied: bool = True) -> int:
     return fd
 
 
+def _made(name: str) -> int:
+    """Make a file that nobody asked for by this name; -1 where something has it, or none can."""
+    try:
+        return os.open(name, os.O_WRONLY | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, 0o664)
+    except OSError:
+        return -1
+
+
 class File(Sink):
     """A file named by ``-o``, or the row of files that ``-S`` makes of it."""
 
@@ -220,8 +228,7 @@ class File(Sink):
         """Go on with the next file; drop the oldest when there are more than shall be kept.
 
         The file before is brought to the disk: it is whole then, whatever becomes of the
-        machine. Until then the next one has another name, unless something has that name
-        already, which is written as it is.
+        machine. Until then the next one has another name, where there is a free one.
         """
         try:
             # Before the next one is there: who sees that knows which ones are safe.
@@ -232,10 +239,11 @@ class File(Sink):
         self._number += 1
         self._written = 0
         next_name = place_of(self._pattern, self._number)  # SIGUSR2 numbers without -S, too
-        waiting = next_name if os.path.lexists(next_name) else f"{next_name}.new"
-        self.fd = self._open(waiting)
+        waiting = f"{next_name}.new"
+        fd = -1 if os.path.lexists(next_name) else _made(waiting)
+        self.fd = fd if fd >= 0 else self._open(next_name)
         self._names.append(next_name)
-        self._kept.take(old, name, (waiting, next_name) if waiting != next_name else None)
+        self._kept.take(old, name, (waiting, next_name) if fd >= 0 else None)
         while self._keep and len(self._names) > self._keep:
             try:
                 os.unlink(self._names.pop(0))

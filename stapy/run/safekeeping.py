@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import errno
 import os
 import stat
 
@@ -63,10 +64,24 @@ class Safekeeping:
         if not next_one:
             return
         try:
-            os.rename(*next_one)
+            _give_name(*next_one)
         except OSError as error:
             error.filename = next_one[0]
             self._error = self._error or error
+
+
+def _give_name(waiting: str, name: str) -> None:
+    """Rename a file to what nothing has: what came meanwhile stays, and the file under its name."""
+    try:
+        os.link(waiting, name)
+    except FileExistsError:
+        raise OSError(errno.EEXIST, f"'{name}' has been made by somebody else") from None
+    except OSError:  # a file system without second names
+        if os.path.lexists(name):
+            raise
+        os.rename(waiting, name)
+    else:
+        os.unlink(waiting)
 
 
 def _keep_name(folder: str) -> None:

@@ -9,7 +9,7 @@ from .errors import RunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List
+    from typing import Dict, Iterator, List
 
 _HEADS = ("MODULE", "STATE", "USER", "READ BY")
 
@@ -45,19 +45,31 @@ def _readers(names: List[str], proc: str = "/proc") -> Dict[str, str]:
     wanted = {f"/proc/stapy_{name}/control": name for name in names}
     found: Dict[str, str] = {}
     for process in filter(str.isdigit, os.listdir(proc)):
-        try:
-            for fd in os.listdir(f"{proc}/{process}/fd"):
-                name = wanted.get(os.readlink(f"{proc}/{process}/fd/{fd}"))
-                if name:
-                    found[name] = f"{process} ({_command(f'{proc}/{process}/comm')})"
-        except OSError:
-            continue  # it has ended
+        for path in _opened(f"{proc}/{process}/fd"):
+            if path in wanted:
+                found[wanted[path]] = f"{process} ({_command(f'{proc}/{process}/comm')})"
     return found
 
 
+def _opened(folder: str) -> Iterator[str]:
+    """Yield what the descriptors of a process lead to; those that are closed meanwhile do not."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return  # it has ended
+    for name in names:
+        try:
+            yield os.readlink(f"{folder}/{name}")
+        except OSError:
+            continue
+
+
 def _command(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read().strip()
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return "?"
 
 
 def _user(uid: int) -> str:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from stapy.vm.machine import Machine
 
 
+# Warnings of lists that are true as long as the files are what they are.
+LASTING = {"W0691"}
+
+
 class Passes(PassMessages):
     """What passes 1 to 4 of one command share: cache, tools, the folder in which they work."""
 
@@ -124,7 +128,9 @@ class Passes(PassMessages):
         self.end_pass()
         text = "".join(line + "\n" for line in lines)
         self.write(text)
-        if lines and not (options.dump or services.listing_expires):
+        # Others tell of what may be there the next time.
+        lasts = all(item.code in LASTING for item in self.diagnostics.items)
+        if lines and lasts and not (options.dump or services.listing_expires):
             from stapy.session import modules
 
             modules.remember_list(self, text, services)

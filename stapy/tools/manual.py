@@ -183,7 +183,7 @@ def run_page() -> str:
     options = ""
     for line in rows.splitlines():
         name, text = line[2:14].strip(), line[14:].strip()
-        if line.startswith("  --"):
+        if line.startswith("  --") and line[12:14].strip():  # longer than its column
             name, text = line.strip(), ""
         options += (f".TP\n.B {_text(name)}\n" if name else "") + (
             _text(text) + "\n" if text else ""

@@ -258,6 +258,43 @@ def test_a_file_gets_its_name_when_the_one_before_is_on_the_disk(tmp_path, monke
     assert len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_that_waits_takes_nobodys_place(tmp_path, is_link):
+    """What a killed recorder has left, or somebody else, stays as it is."""
+    other, left = tmp_path / "important", tmp_path / "out.1.new"
+    other.write_text("mine")
+    if is_link:
+        left.symlink_to(other)
+    else:
+        left.write_text("mine")
+    sink = File(str(tmp_path / "out"), 10)
+    for number in range(3):
+        sink.write(memoryview(b"%d234567\n" % number))
+    sink.close()
+    assert [(tmp_path / f"out.{number}").read_text()[0] for number in range(3)] == ["0", "1", "2"]
+    assert left.is_symlink() == is_link
+    assert left.read_text() == other.read_text() == "mine"
+
+
+def test_what_takes_the_name_meanwhile_stays(tmp_path, monkeypatch):
+    may_sync, sync = threading.Event(), os.fsync
+
+    def slow_sync(fd):
+        may_sync.wait()
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", slow_sync)
+    sink = File(str(tmp_path / "out"), 10)
+    sink.write(memoryview(b"0234567\n"))
+    sink.write(memoryview(b"1234567\n"))
+    (tmp_path / "out.1").write_text("mine")
+    may_sync.set()
+    with pytest.raises(RunError, match="has been made by somebody else"):
+        sink.write(memoryview(b"2234567\n"))
+    assert (tmp_path / "out.1").read_text() == "mine"
+    assert (tmp_path / "out.1.new").read_text() == "1234567\n"
+
+
 def test_output_name_is_expanded_and_overwritten(tmp_path):
     (tmp_path / "a%").write_text("old and long")
     sink = File(str(tmp_path / "a%%"))

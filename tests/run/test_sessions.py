@@ -29,6 +29,19 @@ def test_readers_are_found_by_their_open_files(tmp_path: Path) -> None:
     assert sessions._readers(["m", "other"], str(tmp_path)) == {"m": "22 (stapy-run)"}
 
 
+def test_a_descriptor_that_is_closed_meanwhile_hides_no_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "22" / "fd"
+    folder.mkdir(parents=True)
+    (folder / "0").symlink_to("/proc/stapy_m/control")
+    listed = os.listdir
+    monkeypatch.setattr(
+        os, "listdir", lambda path: ["9", "0"] if path == str(folder) else listed(path)
+    )
+    assert sessions._readers(["m"], str(tmp_path)) == {"m": "22 (?)"}
+
+
 def test_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr("stapy.run.kernel.our_modules", lambda: [])
