@@ -238,7 +238,7 @@ def test_a_file_gets_its_name_when_the_one_before_is_on_the_disk(tmp_path, monke
     may_sync, synced, sync = threading.Event(), [], os.fsync
 
     def slow_sync(fd):
-        may_sync.wait()
+        assert may_sync.wait(60)
         synced.append(str(Path(f"/proc/self/fd/{fd}").readlink()))
         sync(fd)
 
@@ -280,7 +280,7 @@ def test_what_takes_the_name_meanwhile_stays(tmp_path, monkeypatch):
     may_sync, sync = threading.Event(), os.fsync
 
     def slow_sync(fd):
-        may_sync.wait()
+        assert may_sync.wait(60)
         sync(fd)
 
     monkeypatch.setattr(os, "fsync", slow_sync)

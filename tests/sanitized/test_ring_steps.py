@@ -281,3 +281,17 @@ def test_more_is_lost_than_a_record_can_tell(program: Program, form: str) -> Non
         found.text(life.read[0], life.sizes, False)
     assert found.missing["lost"][0] == lost and found.causes == {"reader stopped"}
     assert [ticket for _, ticket, _ in found.prints[-3:]] == [18004, 18005, 18006]
+
+
+def test_a_reader_without_room_for_what_is_missing(program: Program, form: str) -> None:
+    """It is refused, and told all of it when it comes with room."""
+    life = Life(program, form)
+    for step in FILL:
+        life.do(step)
+    while life._read(0, 65536):
+        pass
+    life._ask("stop")
+    for size in (1, 10, 39):
+        assert life._ask(f"bulk 0 {size}" if form == "bulk" else f"read {size}") == "-22"
+    assert life._read(0, 65536)
+    assert sum(life.end())
