@@ -22,7 +22,6 @@ from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, 
 from stapy.probes.programs import Head
 from stapy.probes.values import programs as variables
 from stapy.probes.values.operands import moved
-from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
@@ -110,13 +109,7 @@ class UprobeFamily:
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """List rows of ``struct stapy_uprobe_row``."""
         return [
-            site.row(
-                point,
-                site.offset,
-                is_return=site.is_return,
-                callers=site.callers,
-                distance=site.distance,
-            )
+            site.row(point, site.offset, is_return=site.is_return, callers=site.callers)
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
 
@@ -316,7 +309,7 @@ def _match(point: ProbePoint, target: PointComponent, function: UserFunction, he
     by_number = number_of(target) is not None
     shown = f"{function.address:#x}" if by_number else quote_name(function.name)
     texts = {"function": f"function({shown})"}
-    site = replace(site_at(point, head, function.name, function.address), is_entry=True)
+    site = site_at(point, head, function.name, function.address)
     return Match(text_of_point(point, head, texts), site)
 
 
