@@ -73,15 +73,11 @@ class Safekeeping:
 def _give_name(waiting: str, name: str) -> None:
     """Rename a file to what nothing has: what came meanwhile stays, and the file under its name."""
     try:
-        os.link(waiting, name)
+        # What is replaced then is this file, which nobody else has made.
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o664))
     except FileExistsError:
         raise OSError(errno.EEXIST, f"'{name}' has been made by somebody else") from None
-    except OSError:  # a file system without second names
-        if os.path.lexists(name):
-            raise
-        os.rename(waiting, name)
-    else:
-        os.unlink(waiting)
+    os.rename(waiting, name)
 
 
 def _keep_name(folder: str) -> None:

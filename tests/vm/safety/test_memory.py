@@ -96,4 +96,5 @@ def test_what_is_told_is_what_is_taken(guest: Machine, release: str, tmp_path: P
     more = told["large", "array", "'big'"] - told["small", "array", "'big'"]
     # A key and a value of eight bytes, and what finds them.
     assert 16 * ELEMENTS < more * 1024 < 128 * ELEMENTS, lines
-    assert abs(taken["large"] - taken["small"] - more) < more / 10, (lines, result.stderr)
+    # The kernel gives pages back late, those of the session before as well.
+    assert abs(taken["large"] - taken["small"] - more) < more / 3, (lines, result.stderr)
