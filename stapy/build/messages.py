@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.arch import ARCHITECTURES, host
+from stapy.build.brackets import unbalanced
 from stapy.build.modpost import Imports, refusal
 from stapy.build.process import run
 from stapy.build.resources import tight_limits
@@ -185,6 +186,17 @@ class Reporter:
             self.diagnostics.error(KIND, "E0404", text, span, where="here", hint=hint)
         return bool(found)
 
+    def bad_brackets(self) -> bool:
+        """Report brackets of embedded C without a partner; false when there are none."""
+        found = False
+        for number, source in enumerate(self.sources.sources):
+            if source.is_library or source.parent is not None:
+                continue
+            for at, what in unbalanced(source.text):
+                span, found = Span(number, at, at + 1), True
+                self.diagnostics.error(KIND, "E0404", f"embedded C: {what}", span, where="here")
+        return found
+
     def _hint(self, text: str, span: Span) -> str:
         if "undeclared" not in text:
             return ""
@@ -200,7 +212,7 @@ class Reporter:
 
     def compiler(self, log: str, runtime: Path, keep: Callable[[], str]) -> None:
         """Report a failed compilation; ``keep`` stores the log and gives its path."""
-        if self.script_errors(log):
+        if self.bad_brackets() or self.script_errors(log):
             return
         imports = refused_imports(log)
         if imports is not None:

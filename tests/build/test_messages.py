@@ -255,3 +255,15 @@ def test_kbuilds_own_modpost(line: str, message: str) -> None:
     report = Reporter(diagnostics, "6.1", small.source())
     report.compiler(line + "\nmake: Error 1\n", Path("/nowhere"), lambda: "x.log")
     assert [(i.code, i.message) for i in diagnostics.errors] == [("E0407", message)]
+
+
+def test_a_bracket_without_a_partner_comes_before_what_follows_from_it() -> None:
+    """The compiler reads on into C that is ours, and complains there."""
+    sources = SourceMap()
+    sources.add("a.stp", "function f() %{ if (x) { y(); %}\nprobe begin { f() }")
+    diagnostics = Diagnostics(sources)
+    log = "/t/m.c:9:1: error: invalid storage class for function 'f_exit'"
+    Reporter(diagnostics, "6.1", small.source()).compiler(log, Path("/r"), lambda: "log")
+    (item,) = diagnostics.items
+    assert (item.code, item.span.start) == ("E0404", 23)
+    assert item.message == "embedded C: this '{' is not closed in the block"

@@ -29,8 +29,11 @@ class Constraints:
         self.function: p.Function | None = None  # whose body is looked at
         self.loops: list[p.Foreach] = []  # with a value, of an array that may be of statistics
 
-    def expect(self, value: p.Expr, kind: p.Type) -> None:
-        """Unify a value's type with ``kind``; report a mismatch."""
+    def expect(self, value: p.Expr, kind: p.Type, hint: str = "") -> None:
+        """Unify a value's type with ``kind``; report a mismatch.
+
+        ``hint`` is what helps where a string stands for a long, if that is not a conversion.
+        """
         found = self.types.find(value.type)
         if found == p.VOID:
             self.report_no_value(value)
@@ -38,9 +41,9 @@ class Constraints:
             expected, origin = self.types.find(kind), self.types.origin(value.type)
             if origin in (NOWHERE, value.span):
                 settled = self.types.origin(kind)
-                self.report_mismatch(expected, found, value.span, settled, expected, value)
+                self.report_mismatch(expected, found, value.span, settled, expected, value, hint)
             else:
-                self.report_mismatch(expected, found, value.span, origin, found, value)
+                self.report_mismatch(expected, found, value.span, origin, found, value, hint)
 
     def same(self, a: p.Expr, b: p.Expr, span: Span) -> None:
         """Unify the types of two values; report a mismatch as the fault of the second."""
@@ -96,6 +99,7 @@ class Constraints:
         origin: Span,
         origin_kind: p.Type,
         value: p.Expr | None = None,
+        hint: str = "",
     ) -> None:
         """Report two types that differ; ``origin`` is the place that settled ``origin_kind``."""
         labels = []
@@ -110,6 +114,7 @@ class Constraints:
             where=f"this is a {found}" if found != p.STATS else "this is a statistic",
             labels=labels,
             hint=(expected == p.STRING and value is not None and self._text_hint(value))
+            or (hint if (expected, found) == (p.LONG, p.STRING) else "")
             or _convert_hint(expected, found),
         )
 

@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_JOINS = "'.' joins strings"
+
+
 def _binary(constraints: Constraints, node: p.BinaryOp) -> None:
     if node.op in COMPARE:
         constraints.same(node.left, node.right, node.span)
         constraints.is_scalar(node.left)
         return
     kind = p.STRING if node.op == "." else p.LONG
-    constraints.expect(node.left, kind)
-    constraints.expect(node.right, kind)
+    hint = _JOINS if node.op == "+" else ""
+    constraints.expect(node.left, kind, hint)
+    constraints.expect(node.right, kind, hint)
 
 
 def _unary(constraints: Constraints, node: p.UnaryOp) -> None:
@@ -43,14 +47,15 @@ def _conditional(constraints: Constraints, node: p.Conditional) -> None:
 def _assign(constraints: Constraints, node: p.AssignOp) -> None:
     if node.op == "<<<":
         constraints.expect(node.target, p.STATS)
-        constraints.expect(node.value, p.LONG)
+        constraints.expect(node.value, p.LONG, "a statistic takes numbers; strings may be its keys")
     elif node.op == "=":
         if constraints.is_scalar(node.value):
             constraints.same(node.target, node.value, node.value.span)
     else:
         kind = p.STRING if node.op == ".=" else p.LONG
-        constraints.expect(node.target, kind)
-        constraints.expect(node.value, kind)
+        hint = "'.=' adds to a string" if node.op == "+=" else ""
+        constraints.expect(node.target, kind, hint)
+        constraints.expect(node.value, kind, hint)
 
 
 def _increment(constraints: Constraints, node: p.IncrementOp) -> None:
@@ -60,7 +65,7 @@ def _increment(constraints: Constraints, node: p.IncrementOp) -> None:
 def _keys(constraints: Constraints, var: p.Global, keys: list[p.Expr | None]) -> None:
     for kind, key in zip(var.keys, keys):
         if key is not None and constraints.is_scalar(key):
-            constraints.expect(key, kind)
+            constraints.expect(key, kind, "a key of an array has one type everywhere")
 
 
 def _element(constraints: Constraints, node: p.ElementRef) -> None:
