@@ -11,6 +11,7 @@ struct stapy_uprobe_row {
 	const char *program;		/* only processes that run this file; NULL: all */
 	int pid;			/* only this process; 0: all */
 	u64 offset;			/* of the breakpoint, in the file */
+	unsigned int distance;		/* how far that is behind the place that is meant */
 	u64 counter;			/* of a mark, in the file: the kernel keeps it above 0; or 0 */
 	const int *callers;		/* who must have called, see user/callers.h; NULL: anybody */
 	bool is_return;

@@ -71,6 +71,28 @@ static int refuse(const struct stapy_uprobe_place *place)
 
 /* --- hits --- */
 
+/*
+ * A breakpoint may lie behind the beginning of its function, where the kernel emulates an
+ * instruction, if all that is before it does nothing. Whoever looks at the registers of the hit is
+ * shown those of the beginning: only the instruction pointer differs.
+ */
+static __always_inline unsigned long step_back(const struct stapy_uprobe_row *row,
+					       struct pt_regs *regs)
+{
+	unsigned long address = instruction_pointer(regs) - row->distance;
+
+	instruction_pointer_set(regs, address);
+	return address;
+}
+
+/* And the kernel is given back its own, unless a handler sent the program elsewhere. */
+static __always_inline void step_forth(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+				       unsigned long address)
+{
+	if (likely(instruction_pointer(regs) == address))
+		instruction_pointer_set(regs, address + row->distance);
+}
+
 static __always_inline bool is_meant(const struct stapy_uprobe_row *row)
 {
 	return !row->members || test_bit(current->tgid, row->members);
@@ -118,15 +140,14 @@ static __always_inline bool leave(struct stapy_context *c, unsigned int *tries)
 static atomic_long_t returns_lost = ATOMIC_LONG_INIT(0);
 
 /* The call of a function whose return is probed: what the script wants of its entry is kept. */
-static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
+static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs, unsigned long address)
 {
 	unsigned int tries = STAPY_MISSING_TRIES;
 	struct stapy_kept *kept;
 	struct stapy_context *c;
 
 	do {
-		c = is_called(row, regs, instruction_pointer(regs), false) ?
-		    enter(row, regs, instruction_pointer(regs), tries) : NULL;
+		c = is_called(row, regs, address, false) ? enter(row, regs, address, tries) : NULL;
 		if (!c) {
 			stapy_kept_drop(row, user_stack_pointer(regs));
 			return;
@@ -141,13 +162,21 @@ static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
 	} while (leave(c, &tries));
 }
 
+static void keep_at_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs)
+{
+	unsigned long address = step_back(row, regs);
+
+	keep(row, regs, address);
+	step_forth(row, regs, address);
+}
+
 static __always_inline void hit_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs,
-				      unsigned int tries)
+				      unsigned long address, unsigned int tries)
 {
 	struct stapy_context *c;
 
 	do {
-		c = enter(row, regs, instruction_pointer(regs), tries);
+		c = enter(row, regs, address, tries);
 		if (!c)
 			return;
 		stapy_hit_run(c, row->site.probe->handler);
@@ -159,6 +188,7 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 	const struct stapy_uprobe_place *place = place_of(consumer);
 	const struct stapy_uprobe_row *row;
 	bool meant = place->everybody;
+	unsigned long address;
 
 	if (stapy_is_hidden())
 		return 0;
@@ -166,9 +196,10 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 		if (!is_meant(row))
 			continue;
 		meant = true;
-		if (!is_called(row, regs, instruction_pointer(regs), false))
-			continue;
-		hit_entry(row, regs, STAPY_MISSING_TRIES);
+		address = step_back(row, regs);
+		if (is_called(row, regs, address, false))
+			hit_entry(row, regs, address, STAPY_MISSING_TRIES);
+		step_forth(row, regs, address);
 	}
 	for (row = place->returns; row; row = row->same) {
 		if (meant && !row->slot_bytes && likely(!stapy_uretprobes_full()))
@@ -179,7 +210,7 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 		if (unlikely(stapy_uretprobes_full()))
 			atomic_long_inc(&returns_lost);
 		else if (row->slot_bytes)
-			keep(row, regs);
+			keep_at_entry(row, regs);
 	}
 	return likely(meant) && is_shown() ? 0 : refuse(place);
 }
@@ -224,7 +255,7 @@ STAPY_ON_URETPROBE(on_return, consumer, function, regs)
 		return 0;
 	for (row = place->returns; row; row = row->same)
 		if (is_meant(row))
-			hit_return(row, function, regs);
+			hit_return(row, function - row->distance, regs);
 	return 0;
 }
 
@@ -271,12 +302,15 @@ STAPY_ON_UPROBE(on_plain_entry, consumer, regs)
 {
 	const struct stapy_uprobe_place *place = place_of(consumer);
 	const struct stapy_uprobe_row *row = place->entries;
+	unsigned long address;
 
 	if (stapy_is_hidden())
 		return 0;
 	if (unlikely(!is_meant(row) || !is_shown()))
 		return refuse(place);
-	hit_plain(row, regs, instruction_pointer(regs), false);
+	address = step_back(row, regs);
+	hit_plain(row, regs, address, false);
+	step_forth(row, regs, address);
 	return 0;
 }
 
@@ -300,7 +334,7 @@ STAPY_ON_URETPROBE(on_plain_return, consumer, function, regs)
 	const struct stapy_uprobe_row *row = place->returns;
 
 	if (!stapy_is_hidden() && likely(is_meant(row) && is_shown()))
-		hit_plain(row, regs, function, true);
+		hit_plain(row, regs, function - row->distance, true);
 	return 0;
 }
 

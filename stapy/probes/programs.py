@@ -37,6 +37,11 @@ class ProgramSite(Record):
     optional: bool
 
     @property
+    def place_offset(self) -> int:
+        """Where the place that is meant is in the file."""
+        raise NotImplementedError
+
+    @property
     def processes(self) -> tuple[object, ...]:
         """Whose processes are meant; equal for sites of which the runtime makes no difference."""
         return whose(self.pid, self.program)
@@ -58,14 +63,19 @@ class ProgramSite(Record):
         counter: int = 0,
         is_return: bool = False,
         callers: list[int] | None = None,
+        distance: int = 0,
     ) -> Row:
-        """Make the row of ``struct stapy_uprobe_row`` that arms an offset of the file."""
+        """Make the row of ``struct stapy_uprobe_row`` that arms an offset of the file.
+
+        ``distance`` is how far behind the place that is meant the breakpoint lies.
+        """
         return {
             "point": point,
             "file": str(self.file.path),
             "program": self.program,
             "pid": self.pid,
-            "offset": offset,
+            "offset": offset + distance,
+            "distance": distance,
             "counter": counter,
             "is_return": is_return,
             "optional": self.optional,

@@ -23,7 +23,11 @@ __asm__(".globl emulated\n.type emulated, @function\nemulated:\n"
 	".globl stepped\n.type stepped, @function\nstepped:\n"
 	".cfi_startproc\n sub $8, %rsp\n.cfi_def_cfa_offset 16\n add $8, %rsp\n"
 	".cfi_def_cfa_offset 8\n ret\n.cfi_endproc\n.size stepped, .-stepped\n");
+__asm__(".globl landing\n.type landing, @function\nlanding:\n"
+	".cfi_startproc\n endbr64\n push %rbp\n.cfi_def_cfa_offset 16\n pop %rbp\n"
+	".cfi_def_cfa_offset 8\n ret\n.cfi_endproc\n.size landing, .-landing\n");
 void emulated(const char *text);
+void landing(const char *text);
 void stepped(const char *text);
 
 PLAIN static void mark(const char *text) { STAP_PROBE1(bench, mark, text); }
@@ -54,6 +58,7 @@ int main(int argc, char **argv)
 		return 2;
 	called = !strcmp(argv[1], "emulated") ? emulated :
 		 !strcmp(argv[1], "stepped")  ? stepped :
+		 !strcmp(argv[1], "landing")  ? landing :
 		 !strcmp(argv[1], "asked")    ? asked : mark;
 	for (i = 0; i < WARM; i++)
 		nested(depth);

@@ -28,6 +28,7 @@ COUNTED = 4200  # calls of the program: with those that warm it up
 _LEAST = 500.0  # of a hit: the trap alone takes more
 _LEAST_ASKED = 20.0  # of a system call's: there is no trap
 EMULATED, STEPPED, MARK, ASKED = "emulated", "stepped", "mark", "asked"
+LANDING = "landing"  # endbr64, and behind it what is emulated
 
 
 class Hit(NamedTuple):
@@ -40,12 +41,20 @@ class Hit(NamedTuple):
     peer: str = ""
     frames: int = 0
     after: str = ""  # of the point
+    options: tuple[str, ...] = ()
 
 
 HITS = (
     Hit("function (emulated), nothing", EMULATED, "POINT { %{ /* stays */ %} }"),
     Hit("function (emulated), n++", EMULATED, "global n POINT { n++ }", "1070"),
     Hit("function (stepped), n++", STEPPED, "global n POINT { n++ }", "1640", "1928"),
+    Hit("function (endbr64, push), n++", LANDING, "global n POINT { n++ }", "1070"),
+    Hit("function (endbr64, push), n++, not moved", LANDING, "global n POINT { n++ }",
+        options=("-DSTAPY_NO_SHIFT",)),
+    Hit("return (endbr64, push), n++", LANDING, "global n POINT { n++ }", "2150",
+        after=".return"),
+    Hit("return (endbr64, push), n++, not moved", LANDING, "global n POINT { n++ }",
+        after=".return", options=("-DSTAPY_NO_SHIFT",)),
     Hit("return (emulated), n++", EMULATED, "global n POINT { n++ }", "2150", after=".return"),
     Hit("return (stepped), n++", STEPPED, "global n POINT { n++ }", "2740", after=".return"),
     Hit("mark, n++", MARK, "global n POINT { n++ }", "970"),
@@ -112,7 +121,15 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
             point = _point(program, hit.call, hit.after)
             folder = Path(tempfile.mkdtemp(dir=scratch))
             script = hit.script.replace("POINT", point)
-            words = ["-g", "-DSTP_NO_OVERLOAD", "-c", shlex.join(command), "-e", script]
+            words = [
+                "-g",
+                "-DSTP_NO_OVERLOAD",
+                *hit.options,
+                "-c",
+                shlex.join(command),
+                "-e",
+                script,
+            ]
             name = f"{line(kernel)}, {hit.name}"
             built = build(kernel.release, words, folder)
             result = run_built(machine, built, words, 600)

@@ -83,6 +83,7 @@ def test_rows(folder: Path) -> None:
         "program": None,
         "pid": 0,
         "offset": symbol(path, "helper"),
+        "distance": 0,
         "counter": 0,
         "is_return": False,
         "optional": False,

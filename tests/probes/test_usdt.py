@@ -80,6 +80,7 @@ def test_rows(path: Path) -> None:
         "program": None,
         "pid": 0,
         "offset": row["offset"],
+        "distance": 0,
         "counter": row["counter"],
         "is_return": False,
         "optional": False,

@@ -31,6 +31,7 @@ from stapy.terminal import progress
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.user.emulated import Entries
     from stapy.debuginfo.user.plt import Stub
     from stapy.debuginfo.user.sdt import Mark
     from stapy.debuginfo.user.symbols import FunctionTable
@@ -51,6 +52,7 @@ class Programs:
         self._dwarf: dict[tuple[Path, Path | None], DwarfFile | None] = {}
         self._marks: dict[Path, list[Mark]] = {}
         self._stubs: dict[Path, list[Stub]] = {}
+        self._entries: dict[Path, Entries] = {}
 
     def warn(self, text: str) -> None:
         """Tell of a file that is left out, once."""
@@ -82,6 +84,7 @@ class Programs:
         self._debug_files.pop(file.path, None)
         self._marks.pop(file.path, None)
         self._stubs.pop(file.path, None)
+        self._entries.pop(file.path, None)
         for key in [key for key in self._functions if key[0] == file.path]:
             del self._functions[key]
         for key in [key for key in self._dwarf if key[0] == file.path]:
@@ -228,6 +231,17 @@ class Programs:
                 found = []
             self._stubs[file.path] = found
         return found
+
+    def distance(self, file: UserFile, address: int) -> int:
+        """Tell how far behind the beginning of a function its breakpoint may lie.
+
+        0 unless that is proven to show nobody a difference.
+        """
+        from stapy.debuginfo.user.emulated import Entries
+
+        if file.path not in self._entries:
+            self._entries[file.path] = Entries(file, self.functions(file), self._cache)
+        return self._entries[file.path].distance(address)
 
     def addresses(self, file: UserFile, names: set[str]) -> dict[str, int]:
         """Look up symbols of a file, also of data; those that are there just once."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.paths import is_file
+from stapy.probes.families.uprobe import shift
 
 if TYPE_CHECKING:
     from stapy.debuginfo.lookup.line_pack import LineTable
@@ -24,6 +25,7 @@ def take_along(program: Program, services: Services) -> None:
     program.release = str(getattr(services.kernel, "release", ""))
     program.arch = str(getattr(services.kernel, "arch", ""))
     program.build_ids = _build_ids(program, services)
+    shift.move(program.probes, services)
     _check_options(services)
     if LINES in program.features:
         program.line_tables = _line_tables(program, services)

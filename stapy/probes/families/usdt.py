@@ -41,6 +41,11 @@ class MarkSite(programs.ProgramSite):
 
     mark: Mark
 
+    @property
+    def place_offset(self) -> int:
+        """Where the mark's nop is in the file."""
+        return self.mark.offset
+
 
 class UsdtFamily:
     """The family of marks in user programs."""

@@ -64,6 +64,7 @@ _UNSAID = {"STP_ON_THE_FLY_INTERVAL": " ?: 1"}
 ELSEWHERE = frozenset({
     "MAXNESTING", "KRETACTIVE", "STP_MAX_BUCKETS",
     "STP_NO_VERREL_CHECK", "STP_FULL_VERREL_CHECK", "STP_NO_BUILDID_CHECK", "STAP_CALLEE_MATCHALL",
+    "STAPY_NO_SHIFT",
 })  # fmt: skip
 # Macros whose mere presence switches something.
 SWITCHES = {

@@ -22,6 +22,7 @@ from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, 
 from stapy.probes.programs import Head
 from stapy.probes.values import programs as variables
 from stapy.probes.values.operands import moved
+from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
@@ -109,7 +110,13 @@ class UprobeFamily:
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """List rows of ``struct stapy_uprobe_row``."""
         return [
-            site.row(point, site.offset, is_return=site.is_return, callers=site.callers)
+            site.row(
+                point,
+                site.offset,
+                is_return=site.is_return,
+                callers=site.callers,
+                distance=site.distance,
+            )
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
 
@@ -309,7 +316,7 @@ def _match(point: ProbePoint, target: PointComponent, function: UserFunction, he
     by_number = number_of(target) is not None
     shown = f"{function.address:#x}" if by_number else quote_name(function.name)
     texts = {"function": f"function({shown})"}
-    site = site_at(point, head, function.name, function.address)
+    site = replace(site_at(point, head, function.name, function.address), is_entry=True)
     return Match(text_of_point(point, head, texts), site)
 
 

@@ -186,7 +186,9 @@ class ProgramGround:
         if self._head.file.code_offset(place.address) is None:
             return Match(text, None)  # `refusal` says why
         made = site_at(self.point, self._head, place.function, place.address)
-        return Match(text, replace(made, place=place, callers=callers or []))
+        # A statement, or a label, that is where the function begins is an instruction.
+        is_entry = place.is_exact and self.target.name == "function" and "label" not in self.found
+        return Match(text, replace(made, place=place, callers=callers or [], is_entry=is_entry))
 
     def elsewhere(self, name: str) -> Elsewhere | None:
         """Return None: the loader finds functions of other files, at a call."""

@@ -20,6 +20,8 @@ class UprobeSite(ProgramSite):
     ``function`` is the name of the function that it is in, ``place`` what DWARF knows of it,
     where it was found by that.  ``callers`` are the calls that must be on the stack, as
     ``runtime/user/callers.h`` has them.  ``stub`` is what is called by the place, a stub.
+    ``is_entry`` is True where the beginning of a function is meant, whose breakpoint may lie
+    ``distance`` bytes behind it (`shift.py`).
     """
 
     function: str
@@ -29,6 +31,13 @@ class UprobeSite(ProgramSite):
     place: CodePlace | None = None
     callers: list[int] = new(list)
     stub: str = ""
+    is_entry: bool = False
+    distance: int = 0
+
+    @property
+    def place_offset(self) -> int:
+        """Where the place that is meant is in the file."""
+        return self.offset
 
 
 def site_at(point: ProbePoint, head: Head, name: str, address: int) -> UprobeSite:

@@ -1,0 +1,34 @@
+"""Moves breakpoints at functions' beginnings to where a hit costs one trap instead of two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.probes.families.uprobe.site import UprobeSite
+from stapy.probes.programs import ProgramSite
+
+if TYPE_CHECKING:
+    from stapy.ir.program import DerivedProbe
+    from stapy.services import Services
+
+NO_SHIFT = "STAPY_NO_SHIFT"  # -D
+
+
+def move(probes: list[DerivedProbe], services: Services) -> None:
+    """Set the distances of the sites of all probes that may have one.
+
+    Where something else is probed at the very beginning, a statement or a mark, all stay: rows of
+    one place run in the order of the script.
+    """
+    if NO_SHIFT in services.options.defines:
+        return
+    sites = [site for probe in probes for site in probe.sites if isinstance(site, ProgramSite)]
+    functions = [site for site in sites if isinstance(site, UprobeSite) and site.is_entry]
+    taken = {
+        (site.file.path, site.place_offset)
+        for site in sites
+        if not (isinstance(site, UprobeSite) and site.is_entry)
+    }
+    for site in functions:
+        if (site.file.path, site.offset) not in taken:
+            site.distance = services.debuginfo.programs.distance(site.file, site.address)

@@ -1,0 +1,126 @@
+"""How far behind a function's beginning its breakpoint may lie, by the code of real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.cache import Cache
+from stapy.debuginfo.user.emulated import ENDBR64
+from stapy.debuginfo.user.programs import Programs
+from tests.debuginfo.user.sources import built, compiled
+
+# By name the code of a function, and how far behind its beginning it may be armed.
+CASES = {
+    "pushes": ("endbr64; push %rbp; pop %rbp; ret", 4),
+    "pushes_r12": ("endbr64; push %r12; pop %r12; ret", 4),
+    "jumps_on": ("endbr64; jmp 1f; 1: ret", 4),
+    "calls": ("endbr64; call pushes; ret", 4),
+    "tests_nothing": ("endbr64; jne 1f; nop; 1: ret", 4),
+    "goes_to_another": ("endbr64; push %rbp; pop %rbp; jmp pushes", 4),
+    "goes_by_a_slot": ("endbr64; push %rbp; pop %rbp; jmp *pointer(%rip)", 4),
+    "has_a_part": ("endbr64; push %rbp; je .Lpart; pop %rbp; ret", 4),
+    # Nothing to be won, or nothing that the kernel emulates.
+    "pushes_at_once": ("push %rbp; pop %rbp; ret", 0),
+    "subtracts": ("endbr64; sub $8, %rsp; add $8, %rsp; ret", 0),
+    "pushes_a_word": ("endbr64; pushw %bx; popw %bx; ret", 0),
+    "long_nop": ("endbr64; nopl 8(%rax); push %rbp; pop %rbp; ret", 0),
+    "endbr32_first": ("endbr32; push %rbp; pop %rbp; ret", 0),
+    # Something else comes by there.
+    "loops": ("endbr64; 1: push %rbp; pop %rbp; dec %edi; jne 1b; ret", 0),
+    "loops_far": ("endbr64; 1: push %rbp; pop %rbp; .skip 200, 0x90; dec %edi; jne 1b; ret", 0),
+    "is_reached": ("endbr64; push %rbp; pop %rbp; ret", 0),
+    "reaches": ("jmp is_reached + 4", 0),
+    "is_called": ("endbr64; push %rbp; pop %rbp; ret", 0),
+    "calls_it": ("call is_called + 4; ret", 0),
+    "part_loops": ("endbr64; .Lagain: push %rbp; je .Lback; pop %rbp; ret", 0),
+    "by_a_table": ("endbr64; push %rbp; pop %rbp; jmp *(%rdi)", 0),
+    "by_a_register": ("endbr64; push %rbp; pop %rbp; notrack jmp *%r10", 0),
+    "part_by_a_table": ("endbr64; push %rbp; je .Lwild; pop %rbp; ret", 0),
+    "has_data": ("endbr64; push %rbp; pop %rbp; ret; .byte 0x06, 0x06", 0),
+    "two_names": ("endbr64; second: push %rbp; pop %rbp; ret", 0),
+    "shortly_before": ("jmp 1f; ret; .Lnear: nop; 1: jmp .Lthere", 0),
+    "is_near": ("endbr64; .Lthere: push %rbp; pop %rbp; ret", 0),
+}  # fmt: skip
+PARTS = """
+	.section .text.unlikely, "ax"
+.Lpart:	call abort
+	ud2
+.Lback:	pop %rbp
+	jmp .Lagain
+.Lwild:	jmp *(%rax)
+	.globl second
+	.type second, @function
+	.data
+pointer: .quad 0
+	.section .note.GNU-stack, "", @progbits
+"""
+
+
+def _source() -> str:
+    rows = ["\t.text\n\t.globl main\nmain: ret\n"]
+    for name, (code, _) in CASES.items():
+        rows.append(f"\t.globl {name}\n\t.type {name}, @function\n{name}: {code}\n")
+        rows.append(f"\t.size {name}, .-{name}\n")
+        if name != "shortly_before":
+            rows.append("\t.skip 300, 0xcc\n")
+    return "".join(rows) + PARTS
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("entries")
+    (folder / "cases.s").write_text(_source())
+    return built(folder / "cases", str(folder / "cases.s"))
+
+
+def _programs(folder: Path) -> Programs:
+    return Programs(Cache(folder / "cache"), lambda text: pytest.fail(text))
+
+
+def _distance(programs: Programs, path: Path, name: str) -> int:
+    file = programs.open(str(path))
+    (function,) = programs.functions(file).named(name)
+    return programs.distance(file, function.address)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_proven(cases: Path, tmp_path: Path, name: str) -> None:
+    assert _distance(_programs(tmp_path), cases, name) == CASES[name][1]
+
+
+def test_jumps_of_a_file_are_kept(cases: Path, tmp_path: Path) -> None:
+    """What another command has found of this build is not looked for again."""
+    assert _distance(_programs(tmp_path), cases, "is_reached") == 0
+    again = _programs(tmp_path)
+    file = again.open(str(cases))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stapy.debuginfo.user.emulated.Entries._made", lambda _: pytest.fail("made"))
+        assert _distance(again, cases, "is_reached") == 0
+        assert _distance(again, cases, "pushes") == len(ENDBR64)
+    again.forget(file)
+
+
+C = r"""
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noipa)) int gone(int n) { if (n > 100) abort(); puts("x"); return n + 1; }
+__attribute__((noipa)) int chosen(int n)
+{
+	puts("chosen");
+	switch (n) {
+	case 0: return gone(1); case 1: return gone(7); case 2: puts("two"); return 4;
+	case 3: puts("three"); return gone(9); case 4: puts("four"); return 8; case 5: abort();
+	}
+	return gone(n) + gone(n + 1);
+}
+int main(int argc, char **argv) { return gone(argc) + chosen(argc); }
+"""
+
+
+def test_code_of_a_compiler(tmp_path: Path) -> None:
+    """With a part for what is unlikely; a table of cases does not tell where it leads."""
+    path = compiled(tmp_path, C, "-O2", "-fcf-protection=full")
+    programs = _programs(tmp_path)
+    assert (_distance(programs, path, "gone"), _distance(programs, path, "chosen")) == (4, 0)
