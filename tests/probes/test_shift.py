@@ -33,10 +33,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(folder, PROGRAM, *options)
 
 
-def _moved(program: Path, *points: str, **options: Any) -> list[tuple[int, int]]:
+def _moved(program: Path, *points: str, before: str = "", **options: Any) -> list[tuple[int, int]]:
     """List for each site how far behind the place that is meant it is armed; with its distance."""
     text = "".join(f'probe process("{program}").{point} {{ println(1) }}\n' for point in points)
-    result = run(text, **options)
+    result = run(before + text, **options)
     assert result.program is not None, result.shown()
     take_along(result.program, result.services)
     found = []
@@ -80,6 +80,21 @@ def test_rows_of_one_place_stay_together(program: Path) -> None:
     line = 'statement("pushes@*program.c:4")'
     assert _moved(program, line, 'function("pushes")') == [(0, 0), (0, 0)]
     assert _moved(program, 'function("pushes")', 'function("pushes").return') == [(4, 4), (4, 4)]
+
+
+def test_rows_of_the_place_behind_keep_it(program: Path, tmp_path: Path) -> None:
+    """Also by another name of the file: for the kernel it is the same."""
+    address = next(
+        int(line.split()[0], 16)
+        for line in command("nm", str(program)).splitlines()
+        if line.endswith(" pushes")
+    )
+    behind = f"statement({address + 4:#x})"
+    assert _moved(program, behind, 'function("pushes")') == [(0, 0), (0, 0)]
+    other = program.with_name("other-name")
+    other.hardlink_to(program)
+    text = f'probe process("{other}").{behind} {{ println(1) }}\n'
+    assert _moved(program, 'function("pushes")', before=text)[-1] == (0, 0)
 
 
 def test_it_can_be_turned_off(program: Path) -> None:

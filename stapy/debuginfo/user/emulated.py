@@ -1,17 +1,22 @@
 """Where behind a function's beginning a breakpoint costs one trap instead of two.
 
-The kernel emulates ``push``, ``nop`` and direct branches under a breakpoint, and executes all else
-elsewhere, behind a trap of its own. Programs that are compiled for indirect branch tracking begin
-their functions with ``endbr64``, which does nothing, and mostly with ``push`` behind it. There a
-breakpoint finds the registers and the stack as they were at the beginning, the instruction pointer
-but for its four bytes, if the function is the only thing that comes by.
+The kernel emulates ``push`` under a breakpoint, and executes most else elsewhere, behind a trap of
+its own. Programs that are compiled for indirect branch tracking begin their functions with
+``endbr64``, which does nothing, and mostly with ``push`` behind it. There a breakpoint finds the
+registers and the stack as they were at the beginning, the instruction pointer but for its four
+bytes, if the function is the only thing that comes by.
+
+Other instructions that the kernel emulates are left alone: ``nop`` and short jumps are what tracers
+patch at run time, and a call would be missed by shadow stacks.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
-from struct import unpack_from
+from struct import Struct, unpack_from
+from typing import NamedTuple
+from zlib import crc32
 
 from stapy.cache import Cache, key_of
 from stapy.debuginfo import pack
@@ -23,15 +28,21 @@ from stapy.debuginfo.user.flow import is_last, jumps_anywhere
 from stapy.debuginfo.user.symbols import FunctionTable
 
 ENDBR64 = b"\xf3\x0f\x1e\xfa"
-_VERSION = 1
+_VERSION = 2
 _LARGEST = 1 << 16  # bytes of a function that is looked at
 _LONGEST_PART = 1 << 12  # bytes of a part of it that lies elsewhere
 _PARTS = 256
 _NEAR = 130  # how far a short jump leads, from where it begins
-# What may be a call or a jump with a distance of four bytes, or a jump with one of one byte.
-_FAR = re.compile(b"[\xe8\xe9]|\x0f[\x80-\x8f]")
+_PUSHES = range(0x50, 0x58)
+# What may be a call, a jump or the begin of a transaction with a distance of four bytes, or a jump
+# with one of one byte.
+_FAR = re.compile(b"[\xe8\xe9]|\x0f[\x80-\x8f]|\xc7\xf8")
 _SHORT = re.compile(b"[\x70-\x7f\xe0-\xe3\xeb]")
 _CALL = 0xE8
+_PART = re.compile(r"\.(cold|part)\b")  # what compilers call parts that lie elsewhere
+_SYMBOL = Struct("<IBBHQQ")
+_RELOCATION = Struct("<QQQ")
+_SHT_RELA = 4
 _BY_SLOT = 0x25  # jmp *SLOT(%rip), as of functions of other files
 
 
@@ -54,7 +65,7 @@ class Entries:
         code = self._file.read(address, len(ENDBR64) + x86.LONGEST)
         behind = address + len(ENDBR64)
         found = x86.decode(code, len(ENDBR64)) if code.startswith(ENDBR64) else None
-        if found is None or not found.is_emulated:
+        if found is None or not (found.is_emulated and found.opcode in _PUSHES):
             return 0
         if self._functions.last_start(behind) != address:
             return 0  # another name begins there
@@ -71,56 +82,66 @@ class Entries:
         function = self._functions.at(address)
         size = function.size if function is not None and function.address == address else 0
         end = address + size
-        if not behind < end <= address + _LARGEST or self._is_in_short_reach(address, end):
+        if not behind < end <= address + _LARGEST or self._is_in_short_reach(address):
             return False
+        whole = self._code(address, size, to_its_end=True)
         ahead: set[int] = set()
-        targets = self._targets(address, size, to_its_end=True)
-        while targets is not None:
-            if any(address < target <= behind for target in targets):
+        found = [whole]
+        while whole is not None and None not in found:
+            targets = set().union(*(row.targets for row in found if row is not None))
+            inside = {row for row in targets if address <= row < end}
+            if not inside <= whole.begins or any(address < row <= behind for row in inside):
                 return False
-            parts = {row for row in targets if not address <= row < end} - ahead
-            parts = {row for row in parts if self._functions.last_start(row) != row}
+            parts = {row for row in targets - inside - ahead if self._is_part(row)}
             if not parts:
                 return True
             ahead |= parts
             if len(ahead) > _PARTS:
                 return False
-            found = [self._targets(part, _LONGEST_PART, to_its_end=False) for part in parts]
-            targets = None if None in found else set().union(*(row or () for row in found))
+            found = [self._code(part, _LONGEST_PART, to_its_end=False) for part in parts]
         return False
 
-    def _targets(self, start: int, size: int, *, to_its_end: bool) -> set[int] | None:
-        """Collect where jumps lead from code on; None when one does not tell, or no code is there.
+    def _is_part(self, address: int) -> bool:
+        """Tell whether no other function begins at an address, but perhaps a part of one."""
+        if self._functions.last_start(address) != address:
+            return True
+        return any(_PART.search(name) for name in self._functions.aliases(address))
+
+    def _code(self, start: int, size: int, *, to_its_end: bool) -> _Code | None:
+        """Decode code; None when a jump does not tell where it leads, or something is no code.
 
         Without ``to_its_end`` up to the first instruction that does not go on to the next.
         """
         code = self._file.read(start, size)
-        found: set[int] = set()
-        at = 0
+        found = _Code(set(), set())
+        at, goes_on = 0, True
         while at < len(code):
-            size = x86.step(code, at)
-            if size:
-                at += size
+            found.begins.add(start + at)
+            length = x86.step(code, at)
+            if length:
+                at, goes_on = at + length, True
                 continue
             row = x86.decode(code, at)
             if row is None or (jumps_anywhere(row) and row.modrm != _BY_SLOT):
                 return None
             if row.target is not None and row.opcode != _CALL:
-                found.add(start + at + row.target)
+                found.targets.add(start + at + row.target)
             at += row.length
-            if not to_its_end and is_last(row):
+            goes_on = not is_last(row)
+            if not to_its_end and not goes_on:
                 return found
-        return found if to_its_end else None
+            goes_on = goes_on and row.opcode != _CALL  # of what does not return
+        return found if to_its_end and at == size and not goes_on else None
 
-    def _is_in_short_reach(self, address: int, end: int) -> bool:
-        """Tell whether something around a function may be a short jump behind its ``endbr64``."""
+    def _is_in_short_reach(self, address: int) -> bool:
+        """Tell whether something around may be a short jump behind a function's ``endbr64``."""
         behind = address + len(ENDBR64)
-        for start, stop in ((address - _NEAR, address), (end, behind + _NEAR)):
-            code = self._file.read(start, stop - start + 1) if start < stop else b""
-            for match in _SHORT.finditer(code, 0, max(len(code) - 1, 0)):
-                target = start + match.end() + 1 + unpack_from("<b", code, match.end())[0]
-                if address < target <= behind:
-                    return True
+        start = address - _NEAR
+        code = self._file.read(start, behind + _NEAR - start)
+        for match in _SHORT.finditer(code, 0, max(len(code) - 1, 0)):
+            target = start + match.end() + 1 + unpack_from("<b", code, match.end())[0]
+            if address < target <= behind:
+                return True
         return False
 
     # --- all others' -----------------------------------------------------------
@@ -128,7 +149,10 @@ class Entries:
     def _is_jumped_to(self, behind: int) -> bool:
         if self._jumped is None:
             file = self._file
-            key = key_of("behind-endbr64", _VERSION, file.build_id, len(file.elf.data))
+            total = 0  # a file can be patched and keep its build-id
+            for start, end in file.code:
+                total = crc32(file.elf.data[start:end], total)
+            key = key_of("behind-endbr64", _VERSION, file.build_id, len(file.elf.data), total)
             data = kept(self._cache, key, self._made) if file.build_id else self._made()
             try:
                 self._jumped = set(pack.numbers("Q", bytes(data)))
@@ -137,19 +161,43 @@ class Entries:
         return any(behind - row in self._jumped for row in range(len(ENDBR64)))
 
     def _made(self) -> bytes:
-        """Collect where all that may be a call or a jump leads, of places behind an ``endbr64``.
+        """Collect what leads to places behind an ``endbr64``, be it code or data.
 
-        Any byte may begin one: what is none by chance leads elsewhere, or costs a trap.
+        Any byte may begin a call or a jump: what is none leads elsewhere, or costs a trap.
         """
-        found: set[int] = set()
+        inside: set[int] = set()
+        targets = self._told()
         for start, end in self._file.code:
             code = bytes(self._file.elf.data[start:end])
-            landings = {match.start() for match in re.finditer(re.escape(ENDBR64), code)}
-            inside = {at + row for at in landings for row in range(1, len(ENDBR64) + 1)}
-            targets = {
-                match.end() + 4 + unpack_from("<i", code, match.end())[0]
-                for match in _FAR.finditer(code, 0, max(len(code) - 4, 0))
-            }
             base = self._file.address_of(start) or 0
-            found.update(base + row for row in targets & inside)
-        return array("Q", sorted(found)).tobytes()
+            for match in re.finditer(re.escape(ENDBR64), code):
+                inside.update(range(base + match.start() + 1, base + match.end() + 1))
+            for match in _FAR.finditer(code, 0, max(len(code) - 4, 0)):
+                targets.add(base + match.end() + 4 + unpack_from("<i", code, match.end())[0])
+        return array("Q", sorted(targets & inside)).tobytes()
+
+    def _told(self) -> set[int]:
+        """Collect the addresses of symbols of whatever kind, and those that the loader writes."""
+        elf, found = self._file.elf, set[int]()
+        for name in (".symtab", ".dynsym"):
+            section = elf.section(name)
+            data = bytes(elf.content(section)) if section is not None else b""
+            found.update(row[4] for row in _SYMBOL.iter_unpack(_whole(data, _SYMBOL.size)))
+        for section in elf.sections:
+            if section.type == _SHT_RELA:
+                data = bytes(elf.content(section))
+                found.update(
+                    row[2] for row in _RELOCATION.iter_unpack(_whole(data, _RELOCATION.size))
+                )
+        return found
+
+
+class _Code(NamedTuple):
+    """Where instructions of decoded code begin, and where its jumps lead."""
+
+    begins: set[int]
+    targets: set[int]
+
+
+def _whole(data: bytes, size: int) -> bytes:
+    return data[: len(data) - len(data) % size]

@@ -15,9 +15,6 @@ from tests.debuginfo.user.sources import built, compiled
 CASES = {
     "pushes": ("endbr64; push %rbp; pop %rbp; ret", 4),
     "pushes_r12": ("endbr64; push %r12; pop %r12; ret", 4),
-    "jumps_on": ("endbr64; jmp 1f; 1: ret", 4),
-    "calls": ("endbr64; call pushes; ret", 4),
-    "tests_nothing": ("endbr64; jne 1f; nop; 1: ret", 4),
     "goes_to_another": ("endbr64; push %rbp; pop %rbp; jmp pushes", 4),
     "goes_by_a_slot": ("endbr64; push %rbp; pop %rbp; jmp *pointer(%rip)", 4),
     "has_a_part": ("endbr64; push %rbp; je .Lpart; pop %rbp; ret", 4),
@@ -27,7 +24,21 @@ CASES = {
     "pushes_a_word": ("endbr64; pushw %bx; popw %bx; ret", 0),
     "long_nop": ("endbr64; nopl 8(%rax); push %rbp; pop %rbp; ret", 0),
     "endbr32_first": ("endbr32; push %rbp; pop %rbp; ret", 0),
+    # What tracers patch at run time, or what a shadow stack knows of.
+    "jumps_on": ("endbr64; jmp 1f; 1: ret", 0),
+    "calls": ("endbr64; call pushes; ret", 0),
+    "tests_nothing": ("endbr64; jne 1f; nop; 1: ret", 0),
+    "patchable": ("endbr64; .skip 5, 0x90; push %rbp; pop %rbp; ret", 0),
     # Something else comes by there.
+    "hides_a_jump": ("endbr64; 1: push %rbp; pop %rbp; jmp 2f; .byte 0x48,0xb8; 2: dec %edi;"
+                     " jne 1b; nop; nop; nop; nop; nop; nop; nop; ret", 0),
+    "by_a_transaction": ("endbr64; push %rbp; pop %rbp; ret", 0),
+    "transacts": ("xbegin by_a_transaction + 4; xend; ret", 0),
+    "from_afar": ("endbr64; push %rbp; pop %rbp; ret", 0),
+    "untyped_name": ("endbr64; fast: push %rbp; pop %rbp; ret", 0),
+    "in_a_table": ("endbr64; push %rbp; pop %rbp; ret", 0),
+    "named_part": ("endbr64; push %rbp; je named_part.cold; pop %rbp; ret", 0),
+    "falls_out": ("endbr64; push %rbp; pop %rbp", 0),
     "loops": ("endbr64; 1: push %rbp; pop %rbp; dec %edi; jne 1b; ret", 0),
     "loops_far": ("endbr64; 1: push %rbp; pop %rbp; .skip 200, 0x90; dec %edi; jne 1b; ret", 0),
     "is_reached": ("endbr64; push %rbp; pop %rbp; ret", 0),
@@ -44,16 +55,23 @@ CASES = {
     "is_near": ("endbr64; .Lthere: push %rbp; pop %rbp; ret", 0),
 }  # fmt: skip
 PARTS = """
+	.section .far, "ax"
+	jmp from_afar + 4
+	.globl fast
 	.section .text.unlikely, "ax"
 .Lpart:	call abort
 	ud2
 .Lback:	pop %rbp
 	jmp .Lagain
 .Lwild:	jmp *(%rax)
+	.type named_part.cold, @function
+named_part.cold: jmp *(%rax)
+	.size named_part.cold, .-named_part.cold
 	.globl second
 	.type second, @function
 	.data
 pointer: .quad 0
+	.quad in_a_table + 4
 	.section .note.GNU-stack, "", @progbits
 """
 
@@ -72,7 +90,8 @@ def _source() -> str:
 def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("entries")
     (folder / "cases.s").write_text(_source())
-    return built(folder / "cases", str(folder / "cases.s"))
+    far = "-Wl,--section-start=.far=0x600000"
+    return built(folder / "cases", str(folder / "cases.s"), "-pie", far)
 
 
 def _programs(folder: Path) -> Programs:
