@@ -190,7 +190,9 @@ def _format(text: str) -> str:
     if text == "openmetrics":
         raise UsageError("openmetrics is served, not printed: --metrics ADDRESS:PORT does it.")
     if text not in FORMATS:
-        raise UsageError(f"Invalid output format '{text}' (should be one of {', '.join(FORMATS)}).")
+        near = nearest(text, list(FORMATS))
+        what = f"Invalid output format '{text}' (should be one of {', '.join(FORMATS)})."
+        raise UsageError(what + (f" Did you mean '{near}'?" if near else ""))
     return text
 
 

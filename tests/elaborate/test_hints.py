@@ -35,6 +35,8 @@ class Copies(s.FakeDebuginfo):
         ('module("ext4").function("ext4_*") { println(1) }', "E0231", "", "kernel.function(…)"),
         ('kernel.function("vfs_read") { println($file . "x") }', "E0301", "$file", "sprint("),
         ('kernel.function("vfs_read") { printf("%s", $count) }', "E0301", "$count", "sprint("),
+        ('begin { x = "a" x .= "b" if (x == cat) println(x) }', "W0607", "cat", '"cat" is'),
+        ('begin { a[1] <<< 2 println(@count(a)) } global a', "E0205", "a", "foreach goes"),
         ('begin { println(1 + "a") }', "E0301", '"a"', "'.' joins"),
         ('begin { x = 1 x += "b" println(x) }', "E0301", '"b"', "'.=' adds"),
         ('begin { println(1 - "a") }', "E0301", '"a"', "strtol("),

@@ -9,6 +9,7 @@ from stapy.diagnostics.habits import argument_hint, variable_hint
 from stapy.elaborate.analyse import check, entryvars
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.pending import warn_of
+from stapy.ir import program as p
 from stapy.probes.families import by_name
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from stapy.elaborate.lower.lowered import Dropped
     from stapy.elaborate.names.select import SymbolTable
     from stapy.elaborate.typevars import TypeTable
-    from stapy.ir import program as p
     from stapy.services import Services
 
 
@@ -78,8 +78,16 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
                     or _target_hint(probe, ref.name, services)
                     or variable_hint(ref.name)
                     or _similar_hint(typed, chain, ref.name, assigned)
+                    or _text_hint(typed, ref)
                     or f"add 'global {ref.name}' when another probe sets it",
                 )
+
+
+def _text_hint(typed: Typed, ref: p.LocalRef) -> str:
+    """Suggest quotes for a word where a string is wanted."""
+    if typed.symbols.types.find(ref.type) != p.STRING:
+        return ""
+    return f'"{ref.name}" is the text; add \'global {ref.name}\' when another probe sets it'
 
 
 def _target_hint(probe: TypedProbe | None, name: str, services: Services) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
+from stapy.diagnostics.suggest import nearest
 from stapy.elaborate.names import interpreted, mismatches
 from stapy.elaborate.names.pointtree import Mismatch, PointMatch, PointTree, is_wild
 from stapy.elaborate.names.privilege import FORBIDDEN, check_point
@@ -31,6 +32,10 @@ class ScopedBody(Record):
 
     body: n.Stmt
     file: FileScope
+
+
+# What stands behind functions, and behind the names that stand for these.
+_SUFFIXES = ("return", "call", "inline", "exported", "callee", "callees", "label", "maxactive")
 
 
 class ConditionPiece(Record):
@@ -331,7 +336,11 @@ class Points:
         above = dotted(mismatch.parent)
         if mismatch.is_suffix:
             notes = [f"nothing may follow '{above}'"]
-            return PointError("E0236", "invalid suffix for probe", component.span, notes=notes)
+            near = nearest(component.name, _SUFFIXES, 1)
+            hint = f"did you mean '{near[0]}'?" if near and near[0] != component.name else ""
+            return PointError(
+                "E0236", "invalid suffix for probe", component.span, notes=notes, hint=hint
+            )
 
         def similar(error: PointError) -> None:
             mismatches.explain(error, mismatch, above, lists)

@@ -310,7 +310,9 @@ class SymbolTable:
             span,
             where=f"'{var.name}' with {_keys(arity)} here",
             labels=labels,
-            hint="use one number of keys everywhere; a scalar and an array need two names",
+            hint=f"{var.name}[…] is one of its elements; foreach goes through them"
+            if info.arity and not arity
+            else "use one number of keys everywhere; a scalar and an array need two names",
         )
         return False
 
