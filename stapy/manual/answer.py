@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import textwrap
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.suggest import nearest
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from stapy.options import Options
 
 _PATTERN = re.compile(r"[*?\[]")
+_WIDTH = 100
 _SIGNS = {*OPERATORS, *MARKS} - {"*"}  # which lists all names
 
 
@@ -63,23 +65,43 @@ def _behind_alias(reference: Reference, bare: str) -> list[DocEntry]:
 
 
 def plain(page: str) -> str:
-    """Turn the Markdown of a page into text: tables become lists, marks go."""
-    lines = []
-    for line in page.split("\n"):
-        if line.startswith("|--"):
-            continue
+    """Turn the Markdown of a page into text: tables become lists, marks go, lines fit."""
+    lines: list[str] = []
+    paragraph: list[str] = []
+    rows = page.split("\n")
+    for line, after in zip(rows, [*rows[1:], ""], strict=True):
+        is_apart = not line or line.startswith(("|", "    ", "#", "- "))
+        if paragraph and is_apart:
+            lines += _fitted(_marks(" ".join(paragraph)), "")
+            paragraph = []
+        if line.startswith("|--") or after.startswith("|--"):
+            continue  # of a list, heads say nothing
         if line.startswith("| "):
             left, _, right = line.strip("| ").partition(" | ")
-            lines.append(f"  {_marks(left)}\n      {_marks(right)}")
+            lines += [f"  {_marks(left)}", *_fitted(_marks(right), "      ")]
         elif line.startswith("    "):
             lines.append(line)
-        else:
+        elif line.startswith("#") or not line:
             lines.append(_marks(line.lstrip("# ")))
-    return "\n".join(line for line in lines if not line.startswith(("  point\n", "  form\n")))
+        else:
+            paragraph.append(line.strip())
+    return "\n".join([*lines, *_fitted(_marks(" ".join(paragraph)), "")])
+
+
+def _fitted(words: str, indent: str) -> list[str]:
+    """Break a line where it is too long; a list's further lines stand below its first."""
+    hanging = indent + ("  " if words.startswith("- ") else "")
+    return textwrap.wrap(
+        words, _WIDTH, initial_indent=indent, subsequent_indent=hanging, break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]  # fmt: skip
 
 
 def _marks(words: str) -> str:
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", words.replace("`", ""))
+    words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", words)
+    # What is bold is no code: two stars may stand in that.
+    words = re.sub(r"(`[^`]*`)|\*\*([^*`]+)\*\*", lambda one: one[1] or one[2], words)
+    return words.replace("`", "")
 
 
 def _listed(reference: Reference, pattern: str, diagnostics: Diagnostics) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy.cli import main
+from stapy.manual.answer import plain
 from stapy.manual.families import all_known, family_pages, page_of
 from stapy.manual.language import sections
 from stapy.probes.families import families
@@ -205,3 +206,15 @@ def test_summary_in_a_list(capsys: pytest.CaptureFixture[str], folder: str) -> N
     assert status == 0, err
     assert out == "mine.one n:long s:string t:string /* it begins */\n"
     assert doc(capsys, "-I", folder, "-L", "mine.one")[1] == "mine.one n:long s:string t:string\n"
+
+
+def test_a_chapter_is_read_on_a_terminal() -> None:
+    """Heads of tables go, paragraphs are wrapped, what is bold is plain, code stays."""
+    words = "word " * 30
+    table = f"| head | other |\n|---|---|\n| `x` | {words}|"
+    page = f"## Title\n\n**Bold** and `a ** b`:\n{words}\n\n{table}\n\n    code {words}"
+    lines = plain(page).split("\n")
+    assert lines[:3] == ["Title", "", "Bold and a ** b: " + ("word " * 16).strip()]
+    assert "head" not in "".join(lines)
+    assert [line for line in lines if len(line) > 100] == [f"    code {words}"]
+    assert lines[lines.index("  x") + 1].startswith("      word")
