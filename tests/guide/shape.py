@@ -45,7 +45,7 @@ def differs(shown: str, printed: str) -> str:
 
 
 _WORDS = re.compile(
-    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<number>0x[0-9a-f]+|-?\d+(?:\.\d+)*\b)'
+    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<number>0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{6,}\b|-?\d+(?:\.\d+)*\b)'
     r"|(?P<bar>@+)|(?P<name>[\w$][\w.$/|:-]*)|\S"
 )
 _SIGNS = {"text": '"', "number": "9", "bar": "", "name": "a"}

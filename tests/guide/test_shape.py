@@ -11,6 +11,7 @@ NAME                 PID   BYTES DATA
 python3.11           512       5 "seen \\"by\\" all"
 dd                     7       3 "x"
 kworker/0:2: 12 waits
+9 lock at 555555559720
  0xffffffff8ea9e7db : vfs_write+0x28c/0x450 [kernel]
  value |-------------------------------------------------- count
      1 |@@@                                                   3
@@ -25,6 +26,8 @@ LINES = {
     'sh   99   "words" 12': False,
     "ksoftirqd/1: 3 waits": True,
     "3 waits": False,
+    "9 lock at 7ffff7f566f0": True,
+    "9 lock at somewhere": False,
     " 0xffffffff00000000 : read+0x1/0x2 [kernel]": True,
     "     2 |                    0": True,
     "            ~": True,
