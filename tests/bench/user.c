@@ -23,9 +23,11 @@ __asm__(".globl emulated\n.type emulated, @function\nemulated:\n"
 	".globl stepped\n.type stepped, @function\nstepped:\n"
 	".cfi_startproc\n sub $8, %rsp\n.cfi_def_cfa_offset 16\n add $8, %rsp\n"
 	".cfi_def_cfa_offset 8\n ret\n.cfi_endproc\n.size stepped, .-stepped\n");
-__asm__(".globl landing\n.type landing, @function\nlanding:\n"
+/* By chance a byte around it may look like a jump behind its endbr64: it has nobody near. */
+__asm__(".skip 160, 0xcc\n.globl landing\n.type landing, @function\nlanding:\n"
 	".cfi_startproc\n endbr64\n push %rbp\n.cfi_def_cfa_offset 16\n pop %rbp\n"
-	".cfi_def_cfa_offset 8\n ret\n.cfi_endproc\n.size landing, .-landing\n");
+	".cfi_def_cfa_offset 8\n ret\n.cfi_endproc\n.size landing, .-landing\n"
+	".skip 160, 0xcc\n");
 void emulated(const char *text);
 void landing(const char *text);
 void stepped(const char *text);

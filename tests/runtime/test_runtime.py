@@ -41,7 +41,9 @@ def test_output(bench: Bench, script: str) -> None:
 def test_errors_end_the_session(bench: Bench) -> None:
     result = bench.play("errors")
     assert clean(result, status=1) == "10000 statements\ntick\ntick\nerror after 2\n"
-    assert result.stderr.decode().splitlines() == [
+    told = result.stderr.decode().splitlines()
+    assert told[6].startswith("note: what the probes did")
+    assert told[:6] == [
         "ERROR: MAXACTION exceeded near keyword at t.stp:1:9 in probe begin",
         "ERROR: division by 0 near operator '/' at t.stp:2:9 in probe timer.ms(10)",
         "ERROR: division by 0 near operator '/' at t.stp:2:9 in probe timer.ms(10)",

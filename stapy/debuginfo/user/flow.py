@@ -81,6 +81,8 @@ class Flow:
         function that lies elsewhere. Then from the code before it to the code behind it there
         are nothing but instructions.
         """
+        if not at:
+            return "what the function begins with is no instruction"
         before = self._begins[at - 1]
         here = before + self._sizes[before]
         end = self._begins[at] if at < len(self._begins) else self._end

@@ -8,6 +8,7 @@ import pytest
 
 from stapy.cache import Cache
 from stapy.debuginfo.user import boundaries
+from stapy.debuginfo.user.flow import Flow
 from stapy.debuginfo.user.programs import Programs
 from tests.debuginfo.user.sources import built, compiled, run
 
@@ -128,3 +129,17 @@ def test_all_instructions_of_a_compiler(tmp_path: Path) -> None:
             continue
         accepted.add(address)
     assert accepted == begins & set(inside)
+
+
+def test_a_function_that_begins_with_no_instruction(tmp_path: Path) -> None:
+    """Damaged programs have such: no address of it is proven."""
+    (tmp_path / "bad.s").write_text(
+        ".text\n.globl main, bad\nmain: ret\n.type bad, @function\nbad: .byte 0x06, 0x06\n"
+        'nop\nret\n.size bad, .-bad\n.section .note.GNU-stack, "", @progbits\n'
+    )
+    path = built(tmp_path / "bad", str(tmp_path / "bad.s"))
+    programs = Programs(Cache(tmp_path / "cache"), pytest.fail)
+    file = programs.open(str(path))
+    (function,) = programs.functions(file).named("bad")
+    flow = Flow(file, function.address, function.address + function.size, is_whole=True)
+    assert [bool(flow.why_not(function.address + row)) for row in range(4)] == [True] * 4
