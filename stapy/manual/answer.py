@@ -7,6 +7,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from stapy.diagnostics.habits import variable_hint
 from stapy.diagnostics.suggest import nearest
 from stapy.manual import families, language, text
 from stapy.manual.library import open_reference
@@ -120,14 +121,28 @@ def _listed(reference: Reference, pattern: str, diagnostics: Diagnostics) -> boo
     return True
 
 
+def _meant(bare: str, names: list[str]) -> list[str]:
+    """Find the names that end, or of words with ``@`` begin, with what somebody asks for.
+
+    Who asks for a call alone means its named point, not what is spelled like it.
+    """
+    if f"syscall.{bare}" in names:
+        return [f"syscall.{bare}"]
+    ends = [name for name in names if name.endswith(f".{bare}")]
+    return (ends or [name for name in names if name.startswith(f"@{bare}")])[:3]
+
+
 def _unknown(reference: Reference, wanted: str, bare: str, diagnostics: Diagnostics) -> None:
     words = [*KEYWORDS, *PRINTERS, *AT_WORDS]
-    near = nearest(bare, [*words, *reference.names(), *families.points()])
+    names = [*words, *reference.names(), *families.points()]
+    near = _meant(bare, names)
+    near = near or nearest(bare, names)
     diagnostics.error(
         "semantic error",
         "E0195",
         f"nothing is called '{wanted}': no function, macro, probe alias, "
         "kind of probe point or word of the language",
-        hint=f"did you mean {' or '.join(repr(one) for one in near)}?" if near else "",
+        hint=variable_hint(bare)
+        or (f"did you mean {' or '.join(repr(one) for one in near)}?" if near else ""),
         notes=["stapy --doc 'PATTERN' lists names: stapy --doc '*stack*'"],
     )

@@ -130,6 +130,9 @@ def test_of_a_system_call(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "what"),
     [
         (["--doc", "execnam"], "did you mean 'execname'"),
+        (["--doc", "fsync"], "did you mean 'syscall.fsync'?"),
+        (["--doc", "hist"], "'@hist_log'"),
+        (["--doc", "comm"], "it is execname()"),
         (["--doc", "timer.sx"], "timer.s"),
         (["--doc", "syscall.opn"], "did you mean 'syscall.open'"),
         (["--doc", "syscall.opn.return"], "did you mean 'syscall.open.return'"),
