@@ -87,7 +87,7 @@ def _text_hint(typed: Typed, ref: p.LocalRef) -> str:
     """Suggest quotes for a word where a string is wanted."""
     if typed.symbols.types.find(ref.type) != p.STRING:
         return ""
-    return f'"{ref.name}" is the text; add \'global {ref.name}\' when another probe sets it'
+    return f"\"{ref.name}\" is the text; add 'global {ref.name}' when another probe sets it"
 
 
 def _target_hint(probe: TypedProbe | None, name: str, services: Services) -> str:
