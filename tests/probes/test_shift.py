@@ -46,6 +46,11 @@ def _moved(program: Path, *points: str, before: str = "", **options: Any) -> lis
     return found
 
 
+def _address(program: Path, name: str) -> int:
+    rows = (line.split() for line in command("nm", str(program)).splitlines())
+    return next(int(row[0], 16) for row in rows if row[-1] == name)
+
+
 @pytest.mark.parametrize(
     "point",
     [
@@ -64,11 +69,7 @@ def test_beginnings_are_moved(program: Path, point: str) -> None:
 
 def test_others_stay(program: Path) -> None:
     """Instructions that the script names, and functions without anything to be won."""
-    address = next(
-        int(line.split()[0], 16)
-        for line in command("nm", str(program)).splitlines()
-        if line.endswith(" pushes")
-    )
+    address = _address(program, "pushes")
     stays = ['function("leaf")', f"statement({address:#x})", 'statement("pushes@*program.c:4")']
     for point in stays:
         assert set(_moved(program, point)) == {(0, 0)}, point
@@ -84,11 +85,7 @@ def test_rows_of_one_place_stay_together(program: Path) -> None:
 
 def test_rows_of_the_place_behind_keep_it(program: Path, tmp_path: Path) -> None:
     """Also by another name of the file: for the kernel it is the same."""
-    address = next(
-        int(line.split()[0], 16)
-        for line in command("nm", str(program)).splitlines()
-        if line.endswith(" pushes")
-    )
+    address = _address(program, "pushes")
     behind = f"statement({address + 4:#x})"
     assert _moved(program, behind, 'function("pushes")') == [(0, 0), (0, 0)]
     other = program.with_name("other-name")
