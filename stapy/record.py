@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, dataclass_transform
 
 _MISSING = object()
+_BY_HAND = 8  # records of a class that are filled by hand before its __init__ is compiled
 
 
 class _Factory:
@@ -51,9 +52,58 @@ class RecordMeta(type):
         space["__slots__"] = tuple(field for field in own if field not in inherited)
         space["fields"] = tuple(inherited + [f for f in own if f not in inherited])
         space["_defaults"] = defaults
+        made = super().__new__(mcs, name, bases, space)
         if "__init__" not in space:
-            space["__init__"] = _make_init(name, space["fields"], defaults)
-        return super().__new__(mcs, name, bases, space)
+            type.__setattr__(made, "__init__", _first_init(made, defaults))
+        return made
+
+
+def _first_init(kind: RecordMeta, defaults: dict[str, Any]) -> Any:
+    """Make an ``__init__`` for the first few records of a class, then compiled for the rest.
+
+    To compile one takes as long as to fill some fifty records by hand, and of the classes that a
+    command loads it uses few, of these many once.
+    """
+    left = _BY_HAND
+
+    def __init__(self: Any, *given: Any, **named: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0 and _fill(self, kind.fields, defaults, given, named):
+            return
+        init = _make_init(kind.__name__, kind.fields, defaults)
+        type.__setattr__(kind, "__init__", init)
+        init(self, *given, **named)  # which also tells what is wrong with the arguments
+
+    return __init__
+
+
+def _fill(
+    record: Any,
+    fields: tuple[str, ...],
+    defaults: dict[str, Any],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+) -> bool:
+    """Set all fields of a record; tell whether the arguments are right."""
+    count = len(given)
+    if count > len(fields):
+        return False
+    used = 0
+    for place, field in enumerate(fields):
+        if place < count:
+            value = given[place]
+        elif field in named:
+            value = named[field]
+            used += 1
+        elif field in defaults:
+            value = defaults[field]
+            if isinstance(value, _Factory):
+                value = value.make()
+        else:
+            return False
+        setattr(record, field, value)
+    return used == len(named)
 
 
 def _make_init(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> Any:
