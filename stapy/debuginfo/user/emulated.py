@@ -13,54 +13,42 @@ patch at run time, and a call would be missed by shadow stacks.
 from __future__ import annotations
 
 import re
-from array import array
-from struct import Struct, unpack_from
+from struct import unpack_from
 from typing import NamedTuple
-from zlib import crc32
 
-from stapy.cache import Cache, key_of
-from stapy.debuginfo import pack
-from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.loading import kept
 from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.flow import is_last, jumps_anywhere
+from stapy.debuginfo.user.reached import ENDBR64, Reached
 from stapy.debuginfo.user.symbols import FunctionTable
 
-ENDBR64 = b"\xf3\x0f\x1e\xfa"
-_VERSION = 2
 _LARGEST = 1 << 16  # bytes of a function that is looked at
 _LONGEST_PART = 1 << 12  # bytes of a part of it that lies elsewhere
 _PARTS = 256
 _NEAR = 130  # how far a short jump leads, from where it begins
 _PUSHES = range(0x50, 0x58)
-# What may be a call, a jump or the begin of a transaction with a distance of four bytes, or a jump
-# with one of one byte.
-_FAR = re.compile(b"[\xe8\xe9]|\x0f[\x80-\x8f]|\xc7\xf8")
-_SHORT = re.compile(b"[\x70-\x7f\xe0-\xe3\xeb]")
+_SHORT = re.compile(b"[\x70-\x7f\xe0-\xe3\xeb]")  # what may be a jump with a distance of one byte
 _CALL = 0xE8
-_PART = re.compile(r"\.(cold|part)\b")  # what compilers call parts that lie elsewhere
-_SYMBOL = Struct("<IBBHQQ")
-_RELOCATION = Struct("<QQQ")
-_SHT_RELA = 4
+_OVER = 64  # bytes that a call leads over which is none
+# What compilers call parts that lie elsewhere, and what they jump by instead of by a register.
+_PART = re.compile(r"\.(cold|part)\b|_thunk|retpoline")
 _BY_SLOT = 0x25  # jmp *SLOT(%rip), as of functions of other files
 
 
 class Entries:
     """Answers for the functions of one file."""
 
-    def __init__(self, file: UserFile, functions: FunctionTable, cache: Cache) -> None:
+    def __init__(self, file: UserFile, functions: FunctionTable, reached: Reached) -> None:
         self._file = file
         self._functions = functions
-        self._cache = cache
-        self._jumped: set[int] | None = None
+        self._reached = reached
 
     def distance(self, address: int) -> int:
         """Tell how far behind the beginning of a function its breakpoint may lie; mostly 0.
 
         It is more only where the instruction there is emulated, nothing but ``endbr64`` is before
         it, and nothing leads behind that: no call or jump of the file whose bytes tell where
-        it goes, while the function has none that tells not.
+        it goes, and no address in it, while the function has no jump that tells not.
         """
         code = self._file.read(address, len(ENDBR64) + x86.LONGEST)
         behind = address + len(ENDBR64)
@@ -69,8 +57,10 @@ class Entries:
             return 0
         if self._functions.last_start(behind) != address:
             return 0  # another name begins there
-        closed = self._is_closed(address, behind) and not self._is_jumped_to(behind)
-        return len(ENDBR64) if closed else 0
+        if not self._is_closed(address, behind):
+            return 0
+        reached = any(self._reached.has(row) for row in range(address + 1, behind + 1))
+        return 0 if reached else len(ENDBR64)
 
     # --- the function's own code ---------------------------------------------
 
@@ -124,72 +114,36 @@ class Entries:
             row = x86.decode(code, at)
             if row is None or (jumps_anywhere(row) and row.modrm != _BY_SLOT):
                 return None
-            if row.target is not None and row.opcode != _CALL:
+            is_call = row.target is not None and row.opcode == _CALL
+            if is_call and self._is_jump_by_return(start + at, row):
+                return None
+            if row.target is not None and not is_call:
                 found.targets.add(start + at + row.target)
             at += row.length
             goes_on = not is_last(row)
             if not to_its_end and not goes_on:
                 return found
-            goes_on = goes_on and row.opcode != _CALL  # of what does not return
+            goes_on = goes_on and not is_call  # of what does not return
         return found if to_its_end and at == size and not goes_on else None
+
+    def _is_jump_by_return(self, address: int, row: x86.Instruction) -> bool:
+        """Tell whether a call may only get an address onto the stack, which is changed there."""
+        target = address + (row.target or 0)
+        if not 0 <= target - address - row.length <= _OVER:
+            return False
+        return self._functions.last_start(target) != target
 
     def _is_in_short_reach(self, address: int) -> bool:
         """Tell whether something around may be a short jump behind a function's ``endbr64``."""
         behind = address + len(ENDBR64)
-        start = address - _NEAR
-        code = self._file.read(start, behind + _NEAR - start)
-        for match in _SHORT.finditer(code, 0, max(len(code) - 1, 0)):
-            target = start + match.end() + 1 + unpack_from("<b", code, match.end())[0]
-            if address < target <= behind:
-                return True
+        for row in self._file.executable:
+            start = max(row.address, address - _NEAR)
+            code = self._file.read(start, max(behind + _NEAR - start, 0))
+            for match in _SHORT.finditer(code, 0, max(len(code) - 1, 0)):
+                target = start + match.end() + 1 + unpack_from("<b", code, match.end())[0]
+                if address < target <= behind:
+                    return True
         return False
-
-    # --- all others' -----------------------------------------------------------
-
-    def _is_jumped_to(self, behind: int) -> bool:
-        if self._jumped is None:
-            file = self._file
-            total = 0  # a file can be patched and keep its build-id
-            for start, end in file.code:
-                total = crc32(file.elf.data[start:end], total)
-            key = key_of("behind-endbr64", _VERSION, file.build_id, len(file.elf.data), total)
-            data = kept(self._cache, key, self._made) if file.build_id else self._made()
-            try:
-                self._jumped = set(pack.numbers("Q", bytes(data)))
-            except DebuginfoError:
-                self._jumped = set(pack.numbers("Q", self._made()))
-        return any(behind - row in self._jumped for row in range(len(ENDBR64)))
-
-    def _made(self) -> bytes:
-        """Collect what leads to places behind an ``endbr64``, be it code or data.
-
-        Any byte may begin a call or a jump: what is none leads elsewhere, or costs a trap.
-        """
-        inside: set[int] = set()
-        targets = self._told()
-        for start, end in self._file.code:
-            code = bytes(self._file.elf.data[start:end])
-            base = self._file.address_of(start) or 0
-            for match in re.finditer(re.escape(ENDBR64), code):
-                inside.update(range(base + match.start() + 1, base + match.end() + 1))
-            for match in _FAR.finditer(code, 0, max(len(code) - 4, 0)):
-                targets.add(base + match.end() + 4 + unpack_from("<i", code, match.end())[0])
-        return array("Q", sorted(targets & inside)).tobytes()
-
-    def _told(self) -> set[int]:
-        """Collect the addresses of symbols of whatever kind, and those that the loader writes."""
-        elf, found = self._file.elf, set[int]()
-        for name in (".symtab", ".dynsym"):
-            section = elf.section(name)
-            data = bytes(elf.content(section)) if section is not None else b""
-            found.update(row[4] for row in _SYMBOL.iter_unpack(_whole(data, _SYMBOL.size)))
-        for section in elf.sections:
-            if section.type == _SHT_RELA:
-                data = bytes(elf.content(section))
-                found.update(
-                    row[2] for row in _RELOCATION.iter_unpack(_whole(data, _RELOCATION.size))
-                )
-        return found
 
 
 class _Code(NamedTuple):
@@ -197,7 +151,3 @@ class _Code(NamedTuple):
 
     begins: set[int]
     targets: set[int]
-
-
-def _whole(data: bytes, size: int) -> bytes:
-    return data[: len(data) - len(data) % size]

@@ -194,9 +194,19 @@ class UserFile:
         return found
 
     @property
+    def loads(self) -> list[Segment]:
+        """The segments that are in memory, by address."""
+        return self._loads
+
+    @property
+    def executable(self) -> list[Segment]:
+        """Those of them that have code."""
+        return [row for row in self._loads if row.flags & PF_X]
+
+    @property
     def code(self) -> list[tuple[int, int]]:
         """``(start, end)`` of each executable segment, as offsets in the file."""
-        return [(row.offset, row.offset + row.file_size) for row in self._loads if row.flags & PF_X]
+        return [(row.offset, row.offset + row.file_size) for row in self.executable]
 
     def read(self, address: int, size: int) -> bytes:
         """Read what the file has at an address; fewer bytes at the end of a segment."""

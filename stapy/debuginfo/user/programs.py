@@ -238,10 +238,17 @@ class Programs:
         0 unless that is proven to show nobody a difference.
         """
         from stapy.debuginfo.user.emulated import Entries
+        from stapy.debuginfo.user.reached import Reached
 
-        if file.path not in self._entries:
-            self._entries[file.path] = Entries(file, self.functions(file), self._cache)
-        return self._entries[file.path].distance(address)
+        entries = self._entries.get(file.path)
+        if entries is None:
+            reached = Reached(file, self.debug_file(file), self._cache)
+            entries = self._entries[file.path] = Entries(file, self.functions(file), reached)
+        try:
+            return entries.distance(address)
+        except (DebuginfoError, OSError) as error:  # of a part that programs run without
+            self.warn(str(error))
+            return 0
 
     def addresses(self, file: UserFile, names: set[str]) -> dict[str, int]:
         """Look up symbols of a file, also of data; those that are there just once."""

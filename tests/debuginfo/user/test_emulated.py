@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from struct import pack_into, unpack_from
 
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo.user.emulated import ENDBR64
+from stapy.debuginfo.user.emulated import Entries
+from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.programs import Programs
-from tests.debuginfo.user.sources import built, compiled
+from stapy.debuginfo.user.reached import ENDBR64, Reached
+from tests.debuginfo.user.sources import built, compiled, run
 
 # By name the code of a function, and how far behind its beginning it may be armed.
 CASES = {
@@ -51,10 +54,21 @@ CASES = {
     "part_by_a_table": ("endbr64; push %rbp; je .Lwild; pop %rbp; ret", 0),
     "has_data": ("endbr64; push %rbp; pop %rbp; ret; .byte 0x06, 0x06", 0),
     "two_names": ("endbr64; second: push %rbp; pop %rbp; ret", 0),
+    "by_a_word_of_code": ("endbr64; push %rbp; pop %rbp; ret", 0),
+    "computes_it": ("lea by_a_word_of_code + 4(%rip), %rax; jmp *%rax", 0),
+    "by_a_short_transaction": ("endbr64; push %rbp; pop %rbp; ret", 0),
+    "transacts_shortly": (".byte 0x66, 0xc7, 0xf8; .short by_a_short_transaction + 4 - . - 2;"
+                          " xend; ret", 0),
+    "by_a_thunk": ("endbr64; push %rbp; pop %rbp; jmp __x86_indirect_thunk_rax", 0),
+    "__x86_indirect_thunk_rax": ("call 1f; 2: pause; lfence; jmp 2b; 1: mov %rax, (%rsp); ret", 0),
+    "by_a_nameless_thunk": ("endbr64; push %rbp; pop %rbp; jmp .Lthunk", 0),
+    "by_its_own_return": ("endbr64; push %rbp; pop %rbp; call 1f; 1: mov %rax, (%rsp); ret", 0),
+    "calls_the_next": ("endbr64; push %rbp; call is_next; pop %rbp; ret; is_next: nop; ret", 4),
     "shortly_before": ("jmp 1f; ret; .Lnear: nop; 1: jmp .Lthere", 0),
     "is_near": ("endbr64; .Lthere: push %rbp; pop %rbp; ret", 0),
 }  # fmt: skip
 PARTS = """
+	.type is_next, @function
 	.section .far, "ax"
 	jmp from_afar + 4
 	.globl fast
@@ -64,9 +78,23 @@ PARTS = """
 .Lback:	pop %rbp
 	jmp .Lagain
 .Lwild:	jmp *(%rax)
+.Lthunk: call 1f
+2:	pause
+	jmp 2b
+1:	mov %rax, (%rsp)
+	ret
 	.type named_part.cold, @function
 named_part.cold: jmp *(%rax)
 	.size named_part.cold, .-named_part.cold
+	.section .near, "ax"
+	.globl at_the_start
+	.type at_the_start, @function
+at_the_start: endbr64
+	push %rbp
+	pop %rbp
+	ret
+	.size at_the_start, .-at_the_start
+	jmp at_the_start + 4
 	.globl second
 	.type second, @function
 	.data
@@ -90,8 +118,8 @@ def _source() -> str:
 def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("entries")
     (folder / "cases.s").write_text(_source())
-    far = "-Wl,--section-start=.far=0x600000"
-    return built(folder / "cases", str(folder / "cases.s"), "-pie", far)
+    places = "-Wl,--section-start=.far=0x600000,--section-start=.near=0x700000"
+    return built(folder / "cases", str(folder / "cases.s"), "-pie", places)
 
 
 def _programs(folder: Path) -> Programs:
@@ -109,13 +137,109 @@ def test_what_is_proven(cases: Path, tmp_path: Path, name: str) -> None:
     assert _distance(_programs(tmp_path), cases, name) == CASES[name][1]
 
 
+def test_a_short_jump_to_the_first_function_of_a_segment(cases: Path, tmp_path: Path) -> None:
+    """Before it nothing is in memory."""
+    assert _distance(_programs(tmp_path), cases, "at_the_start") == 0
+
+
+HELD = """
+	.text
+	.globl f, g, main
+	.type f, @function
+f:	endbr64
+	push %rbp
+	pop %rbp
+	ret
+	.size f, .-f
+	.skip 300, 0xcc
+	.type g, @function
+g:	endbr64
+	push %rbp
+	pop %rbp
+	ret
+	.size g, .-g
+	.skip 300, 0xcc
+main:	{code}
+	ret
+	.data
+	.balign 8
+	.quad {word}
+	.section .note.GNU-stack, "", @progbits
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "word", "options"),
+    [
+        ("nop", "f + 4", ("-no-pie",)),
+        ("mov $f + 4, %edi", "0", ("-no-pie",)),
+        ("nop", "f + 4", ("-shared",)),
+        ("nop", "f + 4", ("-pie", "-Wl,-z,pack-relative-relocs")),
+    ],
+    ids=["constant", "constant in code", "symbol of others", "packed relocation"],
+)
+def test_addresses_that_something_has(
+    tmp_path: Path, code: str, word: str, options: tuple[str, ...]
+) -> None:
+    """That of one function's second instruction; the other's is nobody's."""
+    (tmp_path / "held.s").write_text(HELD.format(code=code, word=word))
+    path = built(tmp_path / "held", str(tmp_path / "held.s"), *options)
+    programs = _programs(tmp_path)
+    assert (_distance(programs, path, "f"), _distance(programs, path, "g")) == (0, 4)
+
+
+def _split(tmp_path: Path, text: str) -> Path:
+    """Build a program whose symbols are in a file of their own."""
+    (tmp_path / "split.s").write_text(text)
+    path = built(tmp_path / "split", str(tmp_path / "split.s"), "-pie")
+    run("objcopy", "--only-keep-debug", str(path), f"{path}.debug")
+    run("objcopy", "--strip-all", f"--add-gnu-debuglink={path}.debug", str(path))
+    return path
+
+
+def test_names_of_a_debug_file(tmp_path: Path) -> None:
+    text = HELD.format(code="nop", word="0").replace("\tpush", "fast:\tpush", 1)
+    path = _split(tmp_path, text)
+    programs = _programs(tmp_path)
+    assert (_distance(programs, path, "f"), _distance(programs, path, "g")) == (0, 4)
+
+
+def test_a_file_without_sections(tmp_path: Path) -> None:
+    """Nobody knows what its loader writes; the names come from elsewhere."""
+    path = _split(tmp_path, HELD.format(code="nop", word="0"))
+    programs = _programs(tmp_path)
+    file = programs.open(str(path))
+    functions, debug = programs.functions(file), programs.debug_file(file)
+    bare = bytearray(path.read_bytes())
+    bare[0x28:0x30] = bytes(8)  # where its table is
+    bare[0x3A:0x40] = bytes(6)
+    path.write_bytes(bare)
+    bare_file = UserFile.open(path)
+    reached = Reached(bare_file, debug, Cache(tmp_path / "cache"))
+    assert Entries(bare_file, functions, reached).distance(functions.named("g")[0].address) == 0
+
+
+def test_damaged_relocations_are_told_of(tmp_path: Path) -> None:
+    (tmp_path / "held.s").write_text(HELD.format(code="nop", word="0"))
+    path = built(tmp_path / "held", str(tmp_path / "held.s"), "-pie")
+    file = UserFile.open(path)
+    number = next(n for n, row in enumerate(file.elf.sections) if row.name == ".rela.dyn")
+    data = bytearray(path.read_bytes())
+    (table,) = unpack_from("<Q", data, 0x28)
+    pack_into("<Q", data, table + 64 * number + 0x20, 1 << 40)  # its size
+    path.write_bytes(data)
+    told: list[str] = []
+    assert _distance(Programs(Cache(tmp_path / "cache"), told.append), path, "g") == 0
+    assert len(told) == 1 and ".rela.dyn" in told[0]
+
+
 def test_jumps_of_a_file_are_kept(cases: Path, tmp_path: Path) -> None:
     """What another command has found of this build is not looked for again."""
     assert _distance(_programs(tmp_path), cases, "is_reached") == 0
     again = _programs(tmp_path)
     file = again.open(str(cases))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("stapy.debuginfo.user.emulated.Entries._made", lambda _: pytest.fail("made"))
+        patch.setattr("stapy.debuginfo.user.reached.Reached._made", lambda _: pytest.fail("made"))
         assert _distance(again, cases, "is_reached") == 0
         assert _distance(again, cases, "pushes") == len(ENDBR64)
     again.forget(file)
