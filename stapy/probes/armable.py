@@ -98,7 +98,8 @@ def unreturnable(address: int, table: FunctionTable, file: UserFile) -> str:
 
 def instruction(file: UserFile, address: int) -> tuple[str, bool]:
     """Say why an instruction cannot be probed ("" if it can), and whether it would harm."""
-    found = x86.decode(file.read(address, x86.LONGEST))
+    code = file.read(address, x86.LONGEST)
+    found = None if x86.is_plain(code) else x86.decode(code)
     if found is not None and found.is_mistaken:
         return "the kernel takes this vector instruction for another one", True
     if found is not None and found.is_refused:

@@ -13,10 +13,12 @@ from stapy.debuginfo.elf import SHF_EXECINSTR
 from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.flow import Flow
+from stapy.debuginfo.user.runs import end_of_run
 from stapy.debuginfo.user.symbols import FunctionTable
 
 _MOST = 1 << 20  # bytes that are decoded for one address
 _PIECE = 4096
+_NEAR = 128  # bytes that are decoded again for each address
 
 
 class NoBoundary(Exception):
@@ -31,7 +33,8 @@ class Instructions:
 
     def __init__(self, file: UserFile) -> None:
         self.file = file
-        self._begin: dict[int, array[int]] = {}  # behind a known place, it and the next one too
+        # Beginnings behind a known place, some `_NEAR` bytes from each other.
+        self._begin: dict[int, array[int]] = {}
         self._ends: set[int] = set()  # known places behind which no more can be decoded
 
     def start_of(self, known: int, address: int) -> int | None:
@@ -39,29 +42,41 @@ class Instructions:
 
         None when there is something between the two that is no instruction.
         """
+        if known == address:
+            return address
         begin = self._begin.setdefault(known, array("Q", [known]))
         if begin[-1] < address and known not in self._ends:
             self._decode(known, begin, address)
         if begin[-1] < address:
             return None
-        at = bisect_right(begin, address) - 1
-        return begin[at]
+        return self._nearby(begin[bisect_right(begin, address) - 1], address)
+
+    def _nearby(self, start: int, address: int) -> int:
+        """Find the beginning of the instruction around an address, from one shortly before it."""
+        code, at = self.file.read(start, address - start + x86.LONGEST), start
+        while at < address:
+            at = start + end_of_run(code, at - start, address - start)
+            found = x86.decode(code, at - start) if at < address else None
+            if found is None or at + found.length > address:
+                break
+            at += found.length
+        return at
 
     def _decode(self, known: int, begin: array[int], address: int) -> None:
-        """Decode up to an address, and the instruction that it is in."""
+        """Decode up to an address or behind it."""
         at = begin[-1]
         code, base = b"", at
-        while at <= address:
-            if at + x86.LONGEST > base + len(code):
+        while at < address:
+            if at + _NEAR + x86.LONGEST > base + len(code):
                 base, code = at, self.file.read(at, _PIECE)
-            size = x86.step(code, at - base)
-            if not size:
+            behind = base + end_of_run(code, at - base, at - base + _NEAR)
+            if behind == at:
                 found = x86.decode(code, at - base)
                 if found is None:
                     self._ends.add(known)
                     return
-                size = found.length
-            at += size
+                behind += found.length
+            at = behind
             begin.append(at)
 
 

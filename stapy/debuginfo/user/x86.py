@@ -115,6 +115,9 @@ class Instruction(NamedTuple):
 _REFUSED = _opcodes(
     "06-07 0e 16-17 1e-1f 27 2f 37 3f 60-62 6c-6f 82 9a cc-cf d4-d6 e4-e7 ea ec-ef f1 f4 fa-fb"
 )
+# First bytes that tell that the kernel takes an instruction for what it is and accepts it.
+_ACCEPTED = frozenset(range(256)) - _REFUSED - _LEGACY - _opcodes("40-4f 62 8e 8f c4-c5")
+_ENDBR64 = b"\xf3\x0f\x1e\xfa"
 # Short conditional jumps, nop, call and jmp.
 _EMULATED = _opcodes("70-7f 90 e8-e9 eb")
 
@@ -147,6 +150,17 @@ def _commons(map: int) -> list[int]:
     ]
 
 
+def is_plain(code: bytes) -> bool:
+    """Tell, by its first bytes, whether the kernel accepts an instruction; if not, `decode` tells.
+
+    So begin nearly all functions.
+    """
+    if code.startswith(_ENDBR64):
+        return True
+    opcode = code[1:2] if b"\x40" <= code[:1] <= b"\x4f" else code[:1]
+    return opcode != b"" and opcode[0] in _ACCEPTED
+
+
 _DOUBLES = frozenset((0x66, 0xF2, 0xF3))
 
 
@@ -166,12 +180,12 @@ def step(code: bytes, at: int) -> int:
             row = code[at]
         if row == 0x0F:
             at += 1
-            behind = _COMMON_0F[code[at]]
+            behind = COMMON_0F[code[at]]
         else:
-            behind = _COMMON[row] if plain else -1
+            behind = COMMON[row] if plain else -1
         at += 1
         if behind >= 16:
-            operands = _OPERANDS[code[at]] or _operand_size(code, at)
+            operands = OPERANDS[code[at]] or _operand_size(code, at)
             at += operands + behind - 16
         elif behind >= 0:
             at += behind
@@ -304,8 +318,9 @@ def _immediate(map: int, opcode: int, modrm: int, rex: int, prefixes: bytes) -> 
     return {0xC2: 2, 0xCA: 2, 0xC8: 3}.get(opcode, 0)
 
 
-_OPERANDS = _operands()
-_COMMON, _COMMON_0F = _commons(ONE_BYTE), _commons(MAP_0F)
+# How `step` reads instructions, by their ModRM and by their opcode: `runs.py` asks as well.
+OPERANDS = _operands()
+COMMON, COMMON_0F = _commons(ONE_BYTE), _commons(MAP_0F)
 
 
 def _vector(code: bytes, start: int, at: int, prefixes: bytes, first: int) -> Instruction | None:

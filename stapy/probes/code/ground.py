@@ -91,7 +91,11 @@ def address_of(component: PointComponent) -> int:
     return (number_of(component) or 0) & (2**64 - 1)
 
 
-def place_text(place: CodePlace | FunctionRow) -> str:
-    """Write ``name@file:line`` of a place, or of a function of the index."""
+def place_text(place: CodePlace | FunctionRow, path: str = "") -> str:
+    """Write ``name@file:line`` of a place, or of a function of the index.
+
+    ``path`` is that of the file where it is known better.
+    """
     function = getattr(place, "function", "") or getattr(place, "name", "")
-    return f"{function}@{place.file}:{place.line}" if place.file else str(function)
+    file = path or place.file
+    return f"{function}@{file}:{place.line}" if file else str(function)

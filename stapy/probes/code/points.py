@@ -76,8 +76,9 @@ def matches(text: str, answer: FunctionSites, ground: Ground) -> list[Match]:
     # Where a function is inlined is of no interest in a list without variables.
     once = options.listing is not None and not options.listing_variables
     listed: set[str] = set()
+    wanted = Wanted(found, options.guru)
     for site in answer.sites:
-        if not _is_wanted(site, ground):
+        if not _is_wanted(site, wanted, ground):
             continue
         if moved and "return" not in found:
             site = _behind_prologue(site, ground)
@@ -111,9 +112,8 @@ def _behind_prologue(site: FunctionSite, ground: Ground) -> FunctionSite:
     return result
 
 
-def _is_wanted(site: FunctionSite, ground: Ground) -> bool:
+def _is_wanted(site: FunctionSite, wanted: Wanted, ground: Ground) -> bool:
     assert site.place is not None
-    wanted = Wanted(ground.found, ground.services.options.guru)
     if not wanted.takes(inlined=site.place.inlined):
         return False
     return not wanted.exported_only or ground.exports(site)

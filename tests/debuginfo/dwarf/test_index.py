@@ -10,6 +10,7 @@ import pytest
 
 from stapy.cache import Cache
 from stapy.debuginfo import pack
+from stapy.debuginfo.dwarf.constants import AT_COMP_DIR
 from stapy.debuginfo.dwarf.index.build import build
 from stapy.debuginfo.dwarf.index.reader import DwarfIndex
 from stapy.debuginfo.dwarf.query.opener import open_first
@@ -40,7 +41,7 @@ def test_every_part_is_needed_in_its_size(content: bytes) -> None:
         rest = {other: text for other, text in parts.items() if other != name}
         with pytest.raises(DebuginfoError, match=f"no {name}"):
             DwarfIndex(pack.encode(rest))
-        if not name.endswith("_text") and name not in ("in_parts", "scope_start"):
+        if not name.endswith("_text") and name not in ("in_parts", "scope_start", "folder_start"):
             for changed in (data[:-1], data + data[:8], b""):
                 with pytest.raises(DebuginfoError, match="damaged index"):
                     DwarfIndex(pack.encode({**parts, name: changed}))
@@ -72,8 +73,35 @@ def test_any_damage_is_an_error_or_a_wrong_answer_but_no_crash(content: bytes) -
             index.things("s", "point")
             index.anchor(0x401000)
             index.function_at(0x401000)
+            index.folder(0x100)
         except DebuginfoError:
             pass
+
+
+def test_folders_of_units_stand_in_the_index(program: Path, content: bytes, tmp_path: Path) -> None:
+    """No entry has to be read for them, nor is any section of the file unpacked."""
+    dwarf, _ = open_first([program], "", None, Cache(tmp_path), print)
+    assert dwarf is not None
+    entries = {site.entry for row in dwarf.index.functions("*") for site in row.sites}
+    told = {entry: dwarf.folder_of(entry) for entry in entries}
+    assert dwarf._info is None
+    for entry, folder in told.items():
+        root = dwarf.info.unit(dwarf.info.number_of(entry)).root
+        assert folder == root.values[AT_COMP_DIR] != ""
+    assert dwarf.index.folder(max(header.end for header in dwarf.info.headers)) is None
+    parts = {**parts_of(content), "unit_start": b"", "unit_end": b"", "unit_folder": b""}
+    dwarf.index = DwarfIndex(pack.encode(parts))  # as of units that could not be read
+    assert {entry: dwarf.folder_of(entry) for entry in entries} == told
+
+
+def test_a_folder_that_is_not_there_drops_the_file(content: bytes, tmp_path: Path) -> None:
+    parts, kept = parts_of(content), tmp_path / "index"
+    parts["unit_folder"] = b"\x07" * len(parts["unit_folder"])
+    kept.write_bytes(pack.encode(parts))
+    index = DwarfIndex(kept.read_bytes(), kept)
+    with pytest.raises(DamagedIndexError, match="run the command again"):
+        index.folder(int.from_bytes(parts["unit_start"][:4], "little"))
+    assert not kept.exists()
 
 
 def test_a_name_with_a_newline_keeps_the_others(program: Path) -> None:

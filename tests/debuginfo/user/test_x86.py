@@ -14,6 +14,7 @@ from stapy.cache import Cache
 from stapy.debuginfo.user import boundaries, x86
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.programs import Programs
+from stapy.debuginfo.user.runs import end_of_run
 from tests.debuginfo.user.sources import PROGRAM, compiled, run
 
 LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+)\s*(.*)$", re.M)
@@ -233,17 +234,22 @@ def test_a_function_is_decoded_once_for_all_of_its_places(
     (main,) = programs.functions(file).named("main")
     addresses = list(range(main.address, main.address + main.size))
     alone = {one: boundaries.Instructions(file).start_of(main.address, one) for one in addresses}
-    step, decoded = x86.step, list[int]()
+    known, end_of_run, decoded = main.address, boundaries.end_of_run, list[int]()
 
-    def counted(code: bytes, at: int) -> int:
-        decoded.append(at)
-        return step(code, at)
+    def counted(code: bytes, at: int, end: int) -> int:
+        found = end_of_run(code, at, end)
+        decoded.append(found - at)
+        return found
 
-    monkeypatch.setattr(x86, "step", counted)
+    monkeypatch.setattr(boundaries, "end_of_run", counted)
+    monkeypatch.setattr(boundaries, "_NEAR", 4)
     kept = boundaries.Instructions(file)
+    assert kept.start_of(known, addresses[-1]) == alone[addresses[-1]]
+    assert decoded
     for one in [*addresses[::-1], *addresses]:
-        assert kept.start_of(main.address, one) == alone[one]
-    assert len(decoded) == len(set(alone.values()))
+        decoded.clear()
+        assert kept.start_of(known, one) == alone[one]
+        assert sum(decoded) <= 4 + x86.LONGEST  # from the nearest beginning that was kept
 
 
 def _agree(code: bytes) -> None:
@@ -264,6 +270,50 @@ def test_steps_are_lengths_of_instructions() -> None:
     _agree(random.Random(11).randbytes(50_000))
     common = {first: x86.step(bytes([first, *[0x90] * 15]), 0) for first in (0x55, 0x89, 0x3D)}
     assert common == {0x55: 1, 0x89: 6, 0x3D: 5}
+
+
+def _first(code: bytes, at: int) -> int:
+    """Count the bytes of the first instruction of a run; 0 where none begins."""
+    for size in range(1, x86.LONGEST + 1):
+        if (end := end_of_run(code, at, at + size)) > at:
+            return end - at
+    return 0
+
+
+def test_runs_are_those_of_decoded_instructions() -> None:
+    """At each byte of code and of noise, what an expression takes is what `decode` finds."""
+    file = UserFile.open(Path(os.path.realpath("/bin/sh")))
+    pieces = [bytes(file.elf.data[start : min(end, start + 20_000)]) for start, end in file.code]
+    taken = 0
+    for code in [*pieces, random.Random(12).randbytes(20_000)]:
+        for at in range(len(code) - x86.LONGEST):
+            if size := _first(code, at):
+                found, taken = x86.decode(code, at), taken + 1
+                assert found is not None and found.length == size, code[at : at + 16].hex()
+    assert taken > 20_000
+
+
+def test_a_run_ends_before_what_is_not_whole() -> None:
+    code = bytes.fromhex("55 4889e5 e800000000 c5f877 90")  # push, mov, call, vzeroupper, nop
+    assert [end_of_run(code, 0, end) for end in range(len(code) + 1)] == [
+        0, 1, 1, 1, 4, 4, 4, 4, 4, 9, 9, 9, 9, 9
+    ]  # fmt: skip
+    assert end_of_run(code, 9, len(code)) == 9
+    assert end_of_run(code, 12, len(code)) == 13
+
+
+def test_instructions_that_are_plain_are_refused_by_nobody() -> None:
+    """What is told by the first bytes is what all of the instruction tells."""
+    rows = [bytes([first, second]) for first in range(256) for second in range(256)]
+    plain = 0
+    for start in rows:
+        for rest in (b"\0" * 13, b"\xc0" * 13, b"\x10" * 13):
+            if x86.is_plain(start + rest):
+                found, plain = x86.decode(start + rest), plain + 1
+                assert found is None or not (found.is_refused or found.is_mistaken), start.hex()
+    assert plain > len(rows)
+    assert x86.is_plain(bytes.fromhex("f30f1efa")) and not x86.is_plain(b"\x48")
+    assert not x86.is_plain(b"") and not x86.is_plain(bytes.fromhex("8ed0"))
 
 
 # Code and data that have no names of their own, behind functions of known and unknown size.

@@ -37,6 +37,7 @@ def build(elf: ElfFile) -> bytes:
         found = Scanner(info).run()
         _leave_out_overridden(info, found, _anchors(elf, parts))
         _functions(info, found, parts)
+        _folders(info, found, parts)
         _named(info, found, parts)
         parts["in_parts"] = b"1" if info.sections.is_sorted() else b"0"
         return pack.encode(parts)
@@ -286,6 +287,29 @@ class _Files:
             number = self._numbers[path] = len(self.paths)
             self.paths.append(path)
         return number
+
+
+def _folders(info: Info, found: CollectedEntries, parts: dict[str, bytes]) -> None:
+    """Store the folder that each unit with functions was compiled in.
+
+    A unit that cannot be read is left out: who asks for its folder is told why.
+    """
+    starts, ends, numbers = array("I"), array("I"), array("I")
+    known: dict[str, int] = {}
+    for unit in sorted(set(found.unit)):
+        try:
+            root = info.unit(unit).root
+        except DebuginfoError:
+            continue
+        folder = str(root.values.get(k.AT_COMP_DIR, ""))
+        if "\n" in folder:  # which no table of texts has
+            continue
+        starts.append(root.offset)
+        ends.append(root.unit.header.end + root.unit.info.base)
+        numbers.append(known.setdefault(folder, len(known)))
+    parts["unit_start"], parts["unit_end"] = starts.tobytes(), ends.tobytes()
+    parts["unit_folder"] = numbers.tobytes()
+    _text_table(parts, "folder", (folder.encode() for folder in known))
 
 
 def _named(info: Info, found: CollectedEntries, parts: dict[str, bytes]) -> None:

@@ -16,7 +16,7 @@ from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.diagnostics.suggest import nearest
 from stapy.record import Record
 
-VERSION = 7
+VERSION = 8
 _OPERATOR = re.compile(r"(?:^|(?<=::))operator(?!\w).*$", re.S)
 NO_FILE = 0xFFFFFFFF  # file number of what names no file
 
@@ -54,6 +54,7 @@ class _Texts(Sequence[bytes]):
     def __init__(self, blob: memoryview, starts: memoryview) -> None:
         self.blob = blob
         self.starts = starts
+        self._shown: dict[int, str] = {}  # those that were asked for
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -76,6 +77,13 @@ class _Texts(Sequence[bytes]):
         low = bisect_left(self, prefix)
         high = bisect_left(self, prefix + b"\xff\xff\xff\xff", low)
         return low, high
+
+    def shown(self, row: int) -> str:
+        """Look up the text of a row to be shown; raises `IndexError` for one that is not there."""
+        found = self._shown.get(row)
+        if found is None:
+            found = self._shown[row] = self[row].decode("utf-8", "replace")
+        return found
 
     def matching(self, pattern: str) -> Iterator[int]:
         """Yield the rows of a sorted table whose text matches a wildcard."""
@@ -133,20 +141,26 @@ class DwarfIndex:
         self._thing_entry = part("thing_entry", "I")
         self._anchors = texts("anchor")
         self._anchor_address = part("anchor_address", "Q")
+        self._unit_start, self._unit_end = part("unit_start", "I"), part("unit_end", "I")
+        self._unit_folder, self._folders = part("unit_folder", "I"), texts("folder")
         self.in_parts = bytes(part("in_parts")) == b"1"
         self._check()
 
     def _check(self) -> None:
         """Check that tables have the sizes they should; raise `DebuginfoError` if not."""
-        texts = (self._names, self._files, self._things, self._anchors, self._scopes)
+        texts = (
+            self._names, self._files, self._things, self._anchors, self._scopes, self._folders
+        )  # fmt: skip
         if any(len(table.starts) == 0 for table in texts):
             raise DebuginfoError("damaged index: an empty table")
         names, rows, sites = len(self._names), len(self._entry), len(self._pc)
+        units = len(self._unit_start)
         sizes = (
             (self._first, names + 1), (self._file, rows), (self._line, rows),
             (self._scope, rows), (self._inline, rows), (self._site, rows + 1),
             (self._site_entry, sites), (self._thing_entry, len(self._things)),
             (self._anchor_address, len(self._anchors)),
+            (self._unit_end, units), (self._unit_folder, units),
         )  # fmt: skip
         good = all(len(table) == size for table, size in sizes)
         if not good or any(table.starts[-1] != len(table.blob) for table in texts):
@@ -249,13 +263,26 @@ class DwarfIndex:
             return ""
         if number >= len(self._scopes):
             raise self._damaged()
-        return self._scopes[number].decode("utf-8", "replace")
+        return self._scopes.shown(number)
 
     def path(self, number: int) -> str:
         """Look up the file of a number, "" for `NO_FILE`."""
         if number == NO_FILE or number >= len(self._files):
             return ""
-        return self._files[number].decode("utf-8", "replace")
+        return self._files.shown(number)
+
+    def folder(self, entry: int) -> str | None:
+        """Look up the folder that the unit of an entry was compiled in.
+
+        None for a unit without functions, and one that could not be read.
+        """
+        row = bisect_right(self._unit_start, entry) - 1
+        if row < 0 or entry >= self._unit_end[row]:
+            return None
+        number = self._unit_folder[row]
+        if number >= len(self._folders):
+            raise self._damaged()
+        return self._folders.shown(number)
 
     def files(self, pattern: str) -> set[int]:
         """Find the numbers of the files that a pattern means: a whole path or last parts."""
@@ -314,7 +341,7 @@ class DwarfIndex:
         row = bisect_right(self._anchor_address, address) - 1
         if row < 0:
             return None
-        name = self._anchors[row].decode("utf-8", "replace")
+        name = self._anchors.shown(row)
         return (name, address - self._anchor_address[row]) if name else None
 
     def anchor_tables(self) -> tuple[list[int], list[str]]:

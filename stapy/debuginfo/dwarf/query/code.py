@@ -86,6 +86,9 @@ class DwarfCode:
 
     def folder_of(self, entry: int) -> str:
         """Look up the folder that the unit of an entry was compiled in."""
+        listed = self.index.folder(entry)
+        if listed is not None:
+            return listed
         number = self.info.number_of(entry)
         known = self._folders.get(number)
         if known is None:

@@ -17,7 +17,6 @@ from stapy.probes import armable, programs
 from stapy.probes.code.ground import address_of, place_text
 from stapy.probes.families.uprobe.site import site_at, text_of_point
 from stapy.probes.family import Match, PointError, number_of, text_of
-from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.index.reader import FunctionRow
@@ -164,8 +163,7 @@ class ProgramGround:
 
     def written(self, place: CodePlace | FunctionRow) -> str:
         """Write ``name@file:line`` with the file's whole path, as SystemTap does."""
-        path = self._path_of(place)
-        return place_text(replace(place, file=path) if path else place)
+        return place_text(place, self._path_of(place))
 
     def _path_of(self, place: CodePlace | FunctionRow) -> str:
         if not place.file or self._dwarf is None:
@@ -173,7 +171,7 @@ class ProgramGround:
         folder = self.services.debuginfo.safe("", self._dwarf.folder_of, place.entry)
         known = self._paths.get((folder, place.file))
         if known is None:
-            known = self._paths[folder, place.file] = str(PurePath(folder, place.file))
+            known = self._paths[folder, place.file] = _joined(folder, place.file)
         return known
 
     def match(
@@ -185,10 +183,12 @@ class ProgramGround:
         text = text_of_point(self.point, self._head, texts)
         if self._head.file.code_offset(place.address) is None:
             return Match(text, None)  # `refusal` says why
-        made = site_at(self.point, self._head, place.function, place.address)
         # A statement, or a label, that is where the function begins is an instruction.
         is_entry = place.is_exact and self.target.name == "function" and "label" not in self.found
-        return Match(text, replace(made, place=place, callers=callers or [], is_entry=is_entry))
+        made = site_at(
+            self.point, self._head, place.function, place.address, place, callers, is_entry=is_entry
+        )
+        return Match(text, made)
 
     def elsewhere(self, name: str) -> Elsewhere | None:
         """Return None: the loader finds functions of other files, at a call."""
@@ -248,3 +248,10 @@ class ProgramGround:
         if self._dwarf is None:
             return self.table.nearest(name, 2)
         return nearest(name, self._dwarf.index.similar(name), 2) or self.table.nearest(name, 2)
+
+
+def _joined(folder: str, file: str) -> str:
+    """Put a path behind its folder, as `PurePath` does; most need nothing of what that is for."""
+    path = f"{folder}/{file.removeprefix('./')}"
+    odd = path.endswith(("/", "/.")) or "//" in path or "/./" in path or path.startswith("./")
+    return str(PurePath(folder, file)) if odd or not folder else path

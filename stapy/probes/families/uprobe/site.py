@@ -40,13 +40,23 @@ class UprobeSite(ProgramSite):
         return self.offset
 
 
-def site_at(point: ProbePoint, head: Head, name: str, address: int) -> UprobeSite:
+def site_at(
+    point: ProbePoint,
+    head: Head,
+    name: str,
+    address: int,
+    place: CodePlace | None = None,
+    callers: list[int] | None = None,
+    *,
+    is_entry: bool = False,
+) -> UprobeSite:
     """Make the site of a place in a head's file, whose code has the address."""
     offset = head.file.code_offset(address)
     assert offset is not None
     is_return = any(component.name == "return" for component in point.components)
     optional = point.optional or point.sufficient
-    return UprobeSite(head.file, head.program, head.pid, optional, name, address, offset, is_return)
+    return UprobeSite(head.file, head.program, head.pid, optional, name, address, offset,
+                      is_return, place, callers or [], is_entry=is_entry)  # fmt: skip
 
 
 def text_of_point(point: ProbePoint, head: Head, texts: dict[str, str]) -> str:
