@@ -140,6 +140,8 @@ def type_of(value: n.Expr, types: dict[str, str], result_of: Callable[[str], str
     """Tell whether an expression of a tapset is a string or a number, as far as it shows."""
     if isinstance(value, n.String):
         return "string"
+    if isinstance(value, n.Target) and value.name == "$value" and not value.chain:
+        return "string"  # of a file of the session
     if isinstance(value, n.Name):
         return types.get(value.name, "long")
     if isinstance(value, n.Call):

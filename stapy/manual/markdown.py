@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.arch import X86_64
 from stapy.manual import families
-from stapy.manual.entries import ALIAS, FIRST, FUNCTION
+from stapy.manual.entries import ALIAS, FIRST, FUNCTION, DocArgument, DocEntry
+from stapy.manual.example import example
 from stapy.manual.library import open_reference
 from stapy.manual.usage import code_of, uses
+from stapy.parse.doc_comment import DocComment
 from stapy.parse.library.syscall_rows import read_rows, told_variables, variable_meanings
 
 if TYPE_CHECKING:
-    from stapy.manual.entries import DocArgument, DocEntry
     from stapy.manual.library import Reference
 
 _MADE = "<!-- Made by `make docs` from the comments in tapsets/; do not edit. -->\n"
@@ -101,11 +103,11 @@ def _is_brief(entry: DocEntry) -> bool:
 def _table(entries: list[DocEntry]) -> str:
     if not entries:
         return ""
-    rows = [
-        f"| `{one.name}` | {_cell(one.doc.summary)} | {_points(one)} |\n".replace("|  |", "| |")
-        for one in entries
-    ]
-    return "| probe | what | stands for |\n|---|---|---|\n" + "".join(rows) + "\n"
+    rows = ""
+    for one in entries:
+        row = f"| `{one.name}` | {_cell(one.doc.summary)} | {_points(one)} | `{example(one)}` |\n"
+        rows += row.replace("|  |", "| |")
+    return "| probe | what | stands for | example |\n|---|---|---|---|\n" + rows + "\n"
 
 
 def _points(entry: DocEntry) -> str:
@@ -132,9 +134,8 @@ def entry_text(entry: DocEntry) -> str:
         text += f"Context: {prose(entry.context)}\n\n"
     if entry.points:
         text += f"Stands for: {_points(entry)}\n\n"
-    if "Example" in entry.doc.sections:
-        lines = entry.doc.sections["Example"].split("\n")
-        text += "Example:\n\n" + "".join(f"    {line}".rstrip() + "\n" for line in lines) + "\n"
+    if shown := example(entry):
+        text += f"Example:\n\n{textwrap.indent(shown, '    ')}\n\n"
     return text + _used_by(entry)
 
 
@@ -177,12 +178,21 @@ def calls_page(table: str) -> str:
     """Write the page of all system calls, a row each."""
     kinds, calls = read_rows(table, X86_64.name)
     told = told_variables(table)
-    text = _MADE + families.part("calls")
+    head, table_head = families.part("calls").split("\n\n| ", 1)
+    text = f"{_MADE}{head}\n\n{_of_any_call()}\n| {table_head}"
     for name in sorted(calls):
         meanings = variable_meanings(calls[name], kinds, told)
         told_of = [f"`{one}` {_cell(what)}" for one, what in meanings.items() if one != "name"]
         text += f"| `{name}` | {'; '.join(told_of)} |\n"
     return text
+
+
+def _of_any_call() -> str:
+    """Write the examples that hold for every call but for its name."""
+    texts = [DocArgument(one, "string", "") for one in ("name", "argstr", "retstr")]
+    begin = DocEntry(ALIAS, "syscall.NAME", "", DocComment([], ""), arguments=texts[:2])
+    end = DocEntry(ALIAS, "syscall.NAME.return", "", DocComment([], ""), arguments=texts[::2])
+    return "".join(f"    {example(one)}\n" for one in (begin, end))
 
 
 def _index(reference: Reference, rows: dict[str, list[tuple[str, str, list[DocEntry]]]]) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from stapy.manual import families
 from stapy.manual.entries import ALIAS, FUNCTION
+from stapy.manual.example import example
 from stapy.manual.library import open_reference
 from stapy.manual.markdown import page_name
 from stapy.manual.text import used_by
@@ -90,7 +91,8 @@ def _body(entry: DocEntry, summary: str) -> str:
         text += ".SH NOTES\n" if entry.kind != ALIAS else ".PP\n"
         text += ".PP\n".join(escaped(one) + "\n" for one in more)
     if entry.kind == ALIAS:
-        return text + (f".PP\n{escaped(entry.context)}\n" if entry.context else "")
+        text += f".PP\n{escaped(entry.context)}\n" if entry.context else ""
+        return f"{text}.PP\n.nf\n{escaped(example(entry))}\n.fi\n"
     used = used_by([one.name for one in entry.tools]) if entry.tools else ""
     rows = (
         ("RETURNS", entry.doc.sections.get("Returns", "")),
@@ -99,8 +101,8 @@ def _body(entry: DocEntry, summary: str) -> str:
         ("USED BY", used),
     )
     text += "".join(f".SH {label}\n{escaped(told)}\n" for label, told in rows if told)
-    if "Example" in entry.doc.sections:
-        text += f".SH EXAMPLE\n.nf\n{escaped(entry.doc.sections['Example'])}\n.fi\n"
+    if shown := example(entry):
+        text += f".SH EXAMPLE\n.nf\n{escaped(shown)}\n.fi\n"
     return text
 
 

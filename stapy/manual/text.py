@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from stapy.manual.entries import ALIAS
+from stapy.manual.example import example
 
 if TYPE_CHECKING:
     from stapy.manual.entries import DocArgument, DocEntry
@@ -38,9 +39,8 @@ def body(entry: DocEntry) -> str:
     for name, label in _LABELS.items():
         if name in entry.doc.sections:
             parts.append(_fill(f"{label}: {entry.doc.sections[name]}") + "\n")
-    if "Example" in entry.doc.sections:
-        lines = entry.doc.sections["Example"].split("\n")
-        parts.append("Example:\n" + "".join(f"    {line}\n" for line in lines))
+    if shown := example(entry):
+        parts.append("Example:\n" + textwrap.indent(shown, "    ") + "\n")
     if entry.tools:
         parts.append(_fill(f"Used by: {used_by([one.name for one in entry.tools])}") + "\n")
     return "\n".join(parts)

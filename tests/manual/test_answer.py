@@ -58,6 +58,8 @@ def test_alias(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     assert out == (
         "probe mine.one\n    it begins\n\n    n:long    two\n    s:string  two letters\n"
         "    t:string  a letter\n\n    Context: The session begins.\n\n"
+        "    Example:\n"
+        '        probe mine.one { printf("n=%d s=%s t=%s\\n", n, s, t) }\n\n'
         "    Stands for: begin\n    From mine.stp\n"
     )
 
