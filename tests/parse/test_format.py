@@ -201,6 +201,26 @@ probe a {
 %)
 """,
     ),
+    "arrays that wrap": (
+        """\
+global a, b%
+probe x { c = d %
+e }
+private global f%
+# of two
+global g%
+function h() { }
+""",
+        """\
+global a, b%
+probe x { c = d %
+    e }
+private global f%
+# of two
+global g%
+function h() { }
+""",
+    ),
     "headings": (
         """\
 probe a,

@@ -41,6 +41,7 @@ class Bracket(Record):
     statement: int = 0  # the level of the statement that is going on
     is_fresh: bool = True  # none is
     is_function: bool = False
+    is_global: bool = False
 
 
 class Levels:
@@ -90,7 +91,9 @@ class Levels:
             return True
         if piece.kind == "EMBED" and frame.is_function:
             return False
-        return self.last in _ENDS and piece.kind in _BEGINS
+        # The sign of an array that wraps ends its declaration; elsewhere an operand comes.
+        wraps = frame.is_global and self.last == "PERCENT"
+        return (wraps or self.last in _ENDS) and piece.kind in _BEGINS
 
     def of_comment(self, after: FormatToken | None) -> int:
         """Find the level of a line that begins with a comment, by the token behind it."""
@@ -147,8 +150,9 @@ class Levels:
             return
         if frame.is_fresh or (frame.controls and frame.controls[-1].expects_body):
             frame.statement = self.start()
-            frame.is_function = False
+            frame.is_function = frame.is_global = False
         frame.is_function = frame.is_function or kind == "FUNCTION"
+        frame.is_global = frame.is_global or kind == "GLOBAL"
 
     def start(self) -> int:
         """Begin a statement; return its level."""
