@@ -44,12 +44,18 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel, tools: s
     identity of the programs that make them.
     """
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
-    folders = [
-        runtime,
-        data_dir("templates"),
-        data_dir("tapsets"),
-        *(Path(folder) for folder in options.tapset_dirs),
-    ]
+    return _key(options, texts, kernel, [runtime, data_dir("templates")], tools)
+
+
+def names_key(options: Options, kernel: Kernel) -> str:
+    """Compute a key of what completion offers: of names, for which no C is read."""
+    return _key(options, [], kernel, [], "")
+
+
+def _key(
+    options: Options, texts: list[tuple[str, str]], kernel: Kernel, made_of: list[Path], tools: str
+) -> str:
+    folders = [*made_of, data_dir("tapsets"), *(Path(folder) for folder in options.tapset_dirs)]
     extra = os.environ.get("XDG_DATA_DIRS", ""), os.environ.get("SYSTEMTAP_TAPSET", "")
     return key_of(
         text_key(options, texts),

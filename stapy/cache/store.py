@@ -14,23 +14,37 @@ import contextlib
 import mmap
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from zlib import crc32
 
 from stapy.paths import cache_dir, exists, is_dir
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from stapy.options import Options
+
+    class Digest(Protocol):
+        """What of a check sum is used here."""
+
+        def update(self, data: bytes, /) -> None:
+            """Take more bytes."""
+
+        def hexdigest(self) -> str:
+            """Return the sum as text."""
+
 
 DEFAULT_LIMIT_MB = 1024  # four build kits; SystemTap, which keeps none, has 256
 DEFAULT_INTERVAL_S = 300
 _SMALL = 1 << 20  # larger entries are mapped to be checked, not read
 # An entry, or one that was being written; without its sum it belongs to a killed process.
-_LEFT_OVER = re.compile(r"[0-9a-f]{64}(?:\.ko)?|\.[0-9a-f]{16}\.\d+\.\d+(?:\.s)?")
+_LEFT_OVER = r"[0-9a-f]{64}(?:\.ko)?|\.[0-9a-f]{16}\.\d+\.\d+(?:\.s)?"
 _STALE_S = 3600  # a temporary name older than this belongs to nobody
 
 
@@ -39,14 +53,23 @@ def key_of(*parts: object) -> str:
 
     Parts are ``bytes``, ``str`` or anything whose ``str()`` identifies it.
     """
-    from hashlib import sha256
-
-    digest = sha256()
+    digest = _sha256_maker()()
     for part in parts:
         data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogateescape")
         digest.update(b"%d:" % len(data))
         digest.update(data)
     return digest.hexdigest()
+
+
+@cache
+def _sha256_maker() -> Callable[[], Digest]:
+    """Find the interpreter's own SHA-256: `hashlib` has OpenSSL loaded, which takes 3 ms."""
+    for name in () if "hashlib" in sys.modules else ("_sha2", "_sha256"):
+        with contextlib.suppress(ImportError, AttributeError):
+            return cast("Callable[[], Digest]", import_module(name).sha256)
+    from hashlib import sha256
+
+    return sha256
 
 
 def file_identity(path: Path) -> tuple[str, int, int]:
@@ -283,7 +306,7 @@ class Cache:
             except OSError:
                 self._drop(path)
         for path in self.root.glob("*/??/*"):
-            if _LEFT_OVER.fullmatch(path.name) and not exists(_sum_path(path)):
+            if re.fullmatch(_LEFT_OVER, path.name) and not exists(_sum_path(path)):
                 with contextlib.suppress(OSError):
                     if now - path.lstat().st_mtime > _STALE_S:
                         _remove(path)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST = 1000  # what one answer has; more letters make it shorter
 _TOP = ("probe", "global", "function", "private")
 _GROUPS = ("$$vars", "$$parms", "$$locals", "$$return", "$$name")
-_MACRO = re.compile(r"@define\s+([A-Za-z_]\w*)", re.ASCII)
+_MACRO = r"(?a)@define\s+([A-Za-z_]\w*)"
 # Kinds of what others declare, whose names with '_' in front are their own business.
 _SHARED = ("event", "module", "function", "operator")
 _FILES = ("process", "library")
@@ -192,7 +192,7 @@ def _targets(bench: CompletionAnswers, point: str) -> Iterator[Candidate]:
 def _macros(bench: CompletionAnswers, text: str) -> Iterator[Candidate]:
     from stapy.parse.tokens import AT_WORDS
 
-    yield from (Candidate(f"@{found[1]}", "operator") for found in _MACRO.finditer(text))
+    yield from (Candidate(f"@{found[1]}", "operator") for found in re.finditer(_MACRO, text))
     yield from (Candidate(word, "operator") for word in AT_WORDS if word != "@define")
     yield from (Candidate(f"@{name}", "operator") for name in bench.names.macros)
 

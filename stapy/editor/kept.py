@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
-from stapy.cache.results import find_list, key, store_list
+from stapy.cache.results import find_list, names_key, store_list
 from stapy.cache.store import key_of
 from stapy.editor.words import OfferedNames, names_in
 
@@ -32,8 +32,9 @@ class KeptAnswers:
         self.kernel = kernel
         self.options = options
         self._cache = Cache.of(options)
-        self._key = key(options, [], kernel)
+        self._key = names_key(options, kernel)
         self._opened: Bench | None = None
+        self._names: OfferedNames | None = None
 
     @property
     def _bench(self) -> Bench:
@@ -46,7 +47,9 @@ class KeptAnswers:
     @property
     def names(self) -> OfferedNames:
         """The names that need no kernel."""
-        return names_in(self._kept("names", "", lambda: self._bench.names.as_text()))
+        if self._names is None:  # asked for several times for one word
+            self._names = names_in(self._kept("names", "", lambda: self._bench.names.as_text()))
+        return self._names
 
     def points(self, point: str) -> list[str]:
         """List what -l lists for a point, or for one whose pattern is a shorter one."""

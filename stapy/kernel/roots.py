@@ -18,8 +18,8 @@ from stapy.run.ground.links import open_below, real
 
 OWN = Path("/")
 # What kbuild writes goes where newer headers say, which is not where they were unpacked.
-_OUTPUT = re.compile(r"^KBUILD_OUTPUT[ \t]*:?=[ \t]*/\S+[ \t]*$", re.M)
-_INCLUDE = re.compile(r"^include[ \t]+(/\S+)/Makefile[ \t]*$", re.M)
+_OUTPUT = r"(?m)^KBUILD_OUTPUT[ \t]*:?=[ \t]*/\S+[ \t]*$"
+_INCLUDE = r"(?m)^include[ \t]+(/\S+)/Makefile[ \t]*$"
 _OTHER_ROOT = re.compile(r"/proc/\d+/root(?=/)")
 
 
@@ -100,13 +100,13 @@ def build_tree(root: Path, tree: Path) -> Path:
     try:
         makefile = (tree / "Makefile").read_text(encoding="utf-8", errors="surrogateescape")
         entries = {path.name: _target(root, path) for path in tree.iterdir()}
-        common = _INCLUDE.search(makefile)
+        common = re.search(_INCLUDE, makefile)
         if not common and all(target == tree / name for name, target in entries.items()):
             return tree
         if common:
             below = inside(root, common[1])
             below = build_tree(root, below) if exists(below) else Path(common[1])
-            makefile = _INCLUDE.sub(lambda _: f"include {below}/Makefile", makefile)
+            makefile = re.sub(_INCLUDE, lambda _: f"include {below}/Makefile", makefile)
         else:
             makefile = ""
         return _stand_in(tree, entries, makefile)
@@ -126,7 +126,7 @@ def _target(root: Path, path: Path) -> Path:
 
 
 def _stand_in(tree: Path, entries: dict[str, Path], makefile: str) -> Path:
-    key = key_of(tree, makefile, *_OUTPUT.findall(makefile), *sorted(entries.items()))
+    key = key_of(tree, makefile, *re.findall(_OUTPUT, makefile), *sorted(entries.items()))
     folder = cache_dir() / "trees" / key[:16]
     if is_dir(folder):
         return folder
@@ -137,7 +137,7 @@ def _stand_in(tree: Path, entries: dict[str, Path], makefile: str) -> Path:
         if name != "Makefile" or not makefile:
             (fresh / name).symlink_to(target)
     if makefile:
-        makefile = _OUTPUT.sub(lambda _: f"KBUILD_OUTPUT={folder}", makefile)
+        makefile = re.sub(_OUTPUT, lambda _: f"KBUILD_OUTPUT={folder}", makefile)
         (fresh / "Makefile").write_text(makefile, encoding="utf-8", errors="surrogateescape")
     try:
         fresh.rename(folder)

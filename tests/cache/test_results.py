@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from stapy.cache import Cache, results
+from stapy.cache import Cache, key_of, results
 from stapy.debuginfo.user import processes, questions, search
+from stapy.kernel import Kernel
+from stapy.kernel.config import Config
+from stapy.kernel.exports import Exports
+from stapy.kernel.modules import Modules
 from stapy.options import Options
 
 
@@ -116,3 +121,32 @@ def test_the_program_of_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert target(inside, "one 1") != target(inside, "two 1")
     assert target(inside, "one 1") == target(inside, "one 2")
     assert target("probe begin { }", "one") == []
+
+
+def test_names_do_not_depend_on_c(tmp_path: Path) -> None:
+    """What completion keeps is for the same tapsets, whatever modules would be made of."""
+    kernel = Kernel(
+        release="0.0", version=(0, 0), arch="x86_64", is_running=False, build_dir=None,
+        source_dir=None, modules_dir=None, image=None, config=Config([]), exports=Exports(None),
+        modules=Modules(None),
+    )  # fmt: skip
+    runtime, tapsets = tmp_path / "runtime", tmp_path / "tapsets"
+    for folder in (runtime, tapsets):
+        folder.mkdir()
+
+    def keys() -> tuple[str, str]:
+        options = Options(tapset_dirs=[str(tapsets)], runtime_dir=str(runtime))
+        return results.key(options, [], kernel), results.names_key(options, kernel)
+
+    module, names = keys()
+    (runtime / "a.c").write_text("")
+    changed, same = keys()
+    assert changed != module and same == names
+    (tapsets / "a.stp").write_text("")
+    changed_too, new = keys()
+    assert changed_too != changed and new != names
+
+
+def test_a_key_is_the_sum_that_hashlib_has() -> None:
+    """Whichever of the interpreter's ways to SHA-256 is taken, old caches stay good."""
+    assert key_of(b"ab", "c", 1) == sha256(b"2:ab1:c1:1").hexdigest()
