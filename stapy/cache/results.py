@@ -3,9 +3,9 @@
 The key names everything that the module depends on: texts, options, kernel,
 tapset files, and stapy's own files.  Files are named by path, size and time of
 change, which costs about a millisecond for the whole library.  Kernel modules
-that were asked about, and which files the names of programs meant, are known
-afterwards only: they stand in what is kept, and one that has changed since makes
-it worthless.
+that were asked about, which files the names of programs meant, and where debug
+files were looked for, are known afterwards only: they stand in what is kept, and
+one that has changed, come or gone since makes it worthless.
 """
 
 from __future__ import annotations
@@ -135,12 +135,20 @@ def store_list(cache: Cache, key: str, text: str, files: Iterable[Path]) -> None
 
 
 def _sealed(text: str, files: Iterable[Path]) -> bytes:
+    from stapy.debuginfo import looked
     from stapy.debuginfo.user import questions
 
-    # repr() has no tab
-    lines = [f"{_identity(path)}\tfile {path}\n" for path in sorted(set(files))]
+    # repr() has neither tab nor newline
+    seen = sorted({*files, *looked.places()})
+    lines = [f"{_identity(path)!r}\tfile {_word(path)}\n" for path in seen]
+    if (end := looked.until()) is not None:
+        lines.append(f"\tuntil {end}\n")
     lines += [f"{found}\task {question}\n" for question, found in questions.asked()]
     return f"{len(lines)}\n{''.join(lines)}{text}".encode(*_BYTES)
+
+
+def _word(path: Path) -> str:
+    return str(path).encode(*_BYTES).hex()  # which has no newline, whatever the path has
 
 
 def _opened(data: bytes | None) -> str | None:
@@ -151,10 +159,20 @@ def _opened(data: bytes | None) -> str | None:
     for _ in range(int(count)):
         line, _, text = text.partition("\n")
         before, _, asked = line.partition("\t")
-        kind, _, rest = asked.partition(" ")
-        if before != (_identity(Path(rest)) if kind == "file" else _answer(rest)):
+        if before != _now(*asked.split(" ", 1)):
             return None
     return text
+
+
+def _now(kind: str, rest: str) -> str:
+    """Tell what one thing is now that an answer depended on."""
+    if kind == "file":
+        return repr(_identity(Path(bytes.fromhex(rest).decode(*_BYTES))))
+    if kind == "until":
+        from stapy.debuginfo.looked import is_over
+
+        return "over" if is_over(int(rest)) else ""
+    return _answer(rest)
 
 
 def _answer(question: str) -> str:

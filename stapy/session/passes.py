@@ -98,12 +98,14 @@ class Passes(PassMessages):
 
     def services(self, kernel: Kernel) -> Services:
         """Make what passes 2 and 3 may ask."""
+        from stapy.debuginfo import looked
         from stapy.debuginfo.facade import Debuginfo
         from stapy.debuginfo.user import questions
         from stapy.services import Services
         from stapy.session import building
 
         questions.forget()
+        looked.forget()
         self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
         self.debuginfo.headers = partial(building.compile_headers, self, kernel)
         self.debuginfo.compile_trace_headers(partial(building.compile_trace_header, self, kernel))

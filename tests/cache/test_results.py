@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+<<<<<<< HEAD
 from stapy.cache import Cache, key_of, results
+=======
+from stapy.cache import Cache, results
+from stapy.debuginfo import looked
+from stapy.debuginfo.dwarf.files.paths import existing
+>>>>>>> f0c12dc7 (Lists and modules that were kept know where debug files were looked for)
 from stapy.debuginfo.user import processes, questions, search
 from stapy.kernel import Kernel
 from stapy.kernel.config import Config
@@ -22,8 +29,10 @@ from stapy.options import Options
 def asked() -> Iterator[None]:
     """Nothing was looked for before, and nothing is known of it afterwards."""
     questions.forget()
+    looked.forget()
     yield
     questions.forget()
+    looked.forget()
 
 
 @pytest.fixture
@@ -59,6 +68,48 @@ def test_a_kernel_module_that_changed(cache: Cache, module: Path, change: str) -
         other.write_bytes(b"")
     assert results.find_list(cache, "k") is None
     assert results.find(cache, "k") is None
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("change", ["came", "went", "folder", "newline", ""])
+def test_a_debug_file_that_comes_or_goes(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, many: bool
+) -> None:
+    """Wherever one was looked for; of many places the folders are enough."""
+    monkeypatch.setattr(looked, "_MANY", 0 if many else 9)
+    files = tmp_path / "files"
+    (files / "there").mkdir(parents=True)
+    debug = files / "there/program.debug"
+    places = [debug, files / "a/b/c.debug", files / "there/odd\nname"]
+    if change == "went":
+        debug.write_text("")
+    assert existing(places) == ([debug] if change == "went" else [])
+    results.store_list(cache, "k", "list", [])
+    assert results.find_list(cache, "k") == "list"
+    if change == "came":
+        debug.write_text("")
+    elif change == "went":
+        debug.unlink()
+    elif change == "folder":
+        (files / "a/b").mkdir(parents=True)
+        (files / "a/b/c.debug").write_text("")
+    elif change == "newline":
+        places[-1].write_text("")
+    assert results.find_list(cache, "k") == (None if change else "list")
+
+
+def test_no_answer_of_a_server_lasts(
+    cache: Cache, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    looked.note_until(now + 600)
+    looked.note_until(now + 300)
+    results.store_list(cache, "k", "list", [])
+    results.store(cache, "k", module, "said", [])
+    for later, kept in ((0, True), (299, True), (301, False), (-90_000, False)):
+        monkeypatch.setattr(time, "time", lambda later=later: now + later)
+        assert (results.find_list(cache, "k") is not None) == kept
+        assert (results.find(cache, "k") is not None) == kept
 
 
 @pytest.mark.parametrize("change", ["link", "PATH", "added"])

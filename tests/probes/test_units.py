@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from stapy.cache import Cache
+from stapy.debuginfo import looked
 from stapy.debuginfo import units as opening
+from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import Kernel
@@ -76,6 +79,47 @@ def test_another_module_is_another_file(kernel: Kernel, tmp_path: Path) -> None:
     one = found.functions("one")
     assert one is not None and "fuse_open" in one.names and "vfs_read" not in one.names
     assert not found.has_dwarf("one", False)
+
+
+@pytest.mark.parametrize("place", ["build-id", "by path", "beside"])
+def test_a_debug_file_that_comes_and_goes(
+    kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """A folder that has some already tells of one more; a list that was kept depends on it."""
+    debug, modules = tmp_path / "debug", tmp_path / "modules/kernel/fs"
+    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(debug))
+    below = debug / "lib/modules" / kernel.release / "kernel/fs"
+    below.mkdir(parents=True)
+    whole = modules / "one.ko"
+    found = ElfFile.open(whole).build_id()
+    (debug / ".build-id" / found[:2]).mkdir(parents=True)
+    path = {
+        "build-id": debug / ".build-id" / found[:2] / f"{found[2:]}.debug",
+        "by path": below / "one.ko.debug",
+        "beside": modules / "one.ko.debug",
+    }[place]
+    copy = whole.read_bytes()
+    subprocess.run(["strip", "-g", whole], check=True)
+    point = point_of('module("*").function("*").inline')
+
+    def listed() -> list[str]:
+        info = info_of(kernel, tmp_path)
+        assert isinstance(units(info, "*"), Stored)
+        return scan.lines(point, services(info)) or []
+
+    def seen() -> set[str]:
+        return {str(row) for row in looked.places()}
+
+    looked.forget()
+    assert listed() == []
+    assert str(path.parent) in seen()
+    path.write_bytes(copy)
+    assert any("tiny@" in line for line in listed())
+    looked.forget()
+    assert any("tiny@" in line for line in listed())  # by what was stored
+    assert str(path.parent) in seen()
+    path.unlink()
+    assert listed() == []
 
 
 def test_problems_are_told_each_time(kernel: Kernel, tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ from array import array
 from typing import TYPE_CHECKING
 
 from stapy.cache import file_identity, key_of
-from stapy.debuginfo import pack
-from stapy.debuginfo.dwarf.files.paths import fingerprint
+from stapy.debuginfo import looked, pack
+from stapy.debuginfo.dwarf.files.paths import fingerprint, folders_of_modules
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.probes.listing import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from stapy.debuginfo.elf import Buffer
     from stapy.probes.listing.catalogue import FunctionLines, FunctionNames
@@ -118,8 +119,18 @@ def _key(info: DebuginfoLike, names: list[str]) -> str:
     if len(files) < len(names):  # modules that were loaded from elsewhere
         raise DebuginfoError("modules without files")
     identities = [file_identity(path) for path in files]
-    return key_of("catalogues", catalogue.rules(), info.loaded.key,
-                  *fingerprint(kernel), *names, *identities)  # fmt: skip
+    shown_by = folders_of_modules(kernel, files)
+    looked.note(shown_by)  # by whoever keeps what the catalogues say
+    return key_of("catalogues", catalogue.rules(), info.loaded.key, *fingerprint(kernel),
+                  *names, *identities, *map(_changed, shown_by))  # fmt: skip
+
+
+def _changed(folder: Path) -> str:
+    """Tell when something came into a folder, or went; "" when it is not there."""
+    try:
+        return f"{folder} {folder.stat().st_mtime_ns}"
+    except OSError:
+        return ""
 
 
 def _content(info: DebuginfoLike, module: str) -> bytes:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from stapy.debuginfo import looked
 from stapy.debuginfo.dwarf.files import debuginfod
 from stapy.debuginfo.dwarf.files.debuginfod import fetch, servers
 from tests.debuginfo.server import Server
@@ -62,9 +64,16 @@ def test_lines_about_progress_are_for_who_asks(
 
 
 def test_what_no_server_has_is_not_asked_for_again(server: Server) -> None:
+    ends = list[float]()
     for _ in range(2):
+        looked.forget()
         assert fetch(ID, "the kernel", nothing) == (None, [])
+        ends.append(looked.until() or 0)
     assert len(server.asked) == 1
+    # What is made of that answer is kept as long as it counts.
+    assert time.time() + 500 < ends[0] <= ends[1] + 1 <= time.time() + 602
+    (place,) = looked.places()
+    assert place.name == "debuginfo" and ID in place.parts
 
 
 def test_nothing_is_fetched_unless_servers_are_named(

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from stapy.debuginfo import looked
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.paths import cache_dir, is_file
@@ -61,9 +62,12 @@ def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path
     if not urls or not _BUILD_ID.fullmatch(build_id):
         return None, []
     path = _folder() / build_id / "debuginfo"
+    looked.note([path])
     if is_file(path) and path.stat().st_size:
         return path, []
-    if _missed(path):
+    end = _missed_until(path)
+    if end > time.time():
+        looked.note_until(end)
         return None, []
     problems: list[str] = []
     missing = 0
@@ -77,6 +81,7 @@ def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path
             problems.append(f"{address}: {reason_of(error)}")
     if missing == len(urls):
         _remember_miss(path)
+    looked.note_until(time.time() + _MISS_SECONDS)  # another server, or this one, may answer then
     return None, problems
 
 
@@ -89,11 +94,12 @@ def _folder() -> Path:
     return cache_dir() / "debuginfod_client" if why_untrusted(wanted) else wanted
 
 
-def _missed(path: Path) -> bool:
+def _missed_until(path: Path) -> float:
+    """Tell until when servers are not asked again for what they had not; 0 when they may be."""
     try:
-        return time.time() - path.stat().st_mtime < _MISS_SECONDS
+        return path.stat().st_mtime + _MISS_SECONDS
     except OSError:
-        return False
+        return 0.0
 
 
 def _remember_miss(path: Path) -> None:

@@ -7,10 +7,15 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from stapy.debuginfo import looked
 from stapy.kernel.roots import OWN, inside, status
 from stapy.kernel.target import Kernel
 
 _USUAL = Path("/usr/lib/debug")
+# What tells where debug files are looked for, and which of a server's are taken.
+_SETTINGS = (
+    "SYSTEMTAP_DEBUGINFO_PATH", "DEBUGINFOD_URLS", "DEBUGINFOD_MAXSIZE", "DEBUGINFOD_CACHE_PATH"
+)  # fmt: skip
 _BELOW = (
     "boot/vmlinux-{r}",
     "lib/modules/{r}/vmlinux",
@@ -98,8 +103,10 @@ def _plain(name: str) -> str:
 
 
 def existing(paths: Iterable[Path]) -> list[Path]:
-    """Select those of some candidates that are files, each once."""
-    return [path for path in dict.fromkeys(paths) if _is_file(path)]
+    """Select those of some candidates that are files, each once; remember all (`looked.py`)."""
+    candidates = list(dict.fromkeys(paths))
+    looked.note(candidates)
+    return [path for path in candidates if _is_file(path)]
 
 
 def _is_file(path: Path) -> bool:
@@ -111,7 +118,7 @@ def _is_file(path: Path) -> bool:
 
 def fingerprint(kernel: Kernel) -> list[str]:
     """List what tells one state of the machine's debug files from another, for cache keys."""
-    found = [os.environ.get("DEBUGINFOD_URLS", "")]
+    found = [os.environ.get(name, "") for name in _SETTINGS]
     # The folders of modules stand for the files in them.
     trees = [
         folder / name.format(r=kernel.release, m="kernel")
@@ -125,3 +132,30 @@ def fingerprint(kernel: Kernel) -> list[str]:
             continue
         found.append(f"{path}:{known.st_size}:{known.st_mtime_ns}")
     return found
+
+
+def folders_of_modules(kernel: Kernel, modules: Iterable[Path]) -> list[Path]:
+    """List the folders that show it when debug files of some modules come or go.
+
+    They are those that would have them: beside the modules, by path and by build-id, which is not
+    known before a module was opened.
+    """
+    trees = [
+        folder / name.format(r=kernel.release, m="")
+        for folder in folders(kernel.root)
+        for name in _MODULE_FILES[::2]
+    ]
+    by_build = [folder / ".build-id" for folder in folders(kernel.root)]
+    found = [*{path.parent for path in modules}, *by_build, *trees]
+    for place in by_build:
+        found += sorted(row for row in _entries(place) if len(row.name) == 2)
+    for tree in trees:
+        found += [Path(folder) for folder, _, _ in os.walk(tree)]
+    return list(dict.fromkeys(found))
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
