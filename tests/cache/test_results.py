@@ -10,13 +10,9 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD
 from stapy.cache import Cache, key_of, results
-=======
-from stapy.cache import Cache, results
 from stapy.debuginfo import looked
 from stapy.debuginfo.dwarf.files.paths import existing
->>>>>>> f0c12dc7 (Lists and modules that were kept know where debug files were looked for)
 from stapy.debuginfo.user import processes, questions, search
 from stapy.kernel import Kernel
 from stapy.kernel.config import Config
