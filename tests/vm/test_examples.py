@@ -16,6 +16,7 @@ from tests.vm.harness import (
     Guests,
     ScriptResult,
     check_case,
+    run_built,
     run_options,
     told_case,
 )
@@ -130,3 +131,32 @@ def test_tools(name: str, release: str, subjects: Subjects) -> None:
     sample = GALLERY[name].told["sample"].partition("\n")[2]
     missing = shape.lacking(sample, result.stdout)
     assert not missing, f"its sample has lines of other kinds: {missing}\n{result.stdout}"
+
+
+# What a tool must go on printing when more has happened than its tables hold: of processes that
+# have ended, files that stay, connections that are open.
+PROCESSES = "python3 -IS {folder}/many.py"
+CONNECTIONS = (
+    """python3 -ISc 'import _socket as s; l = s.socket(); l.bind(("127.0.0.1", 4320)); """
+    """l.listen(99); c = [s.socket() for _ in range(90)]; """
+    """[o.connect(("127.0.0.1", 4320)) for o in c]; [o.close() for o in c]'"""
+)
+MANY = {
+    "filelife": (PROCESSES, r"^python3\S* +\d+ +\d+ many119$"),
+    "offcputime": (PROCESSES, r"^python3\S*: [1-9]\d* us, "),
+    "offwaketime": (PROCESSES, r"^python3\S* sleeps: [1-9]\d* us, "),
+    "switches": (PROCESSES, r"^ +\d+ python3\S* +[1-9]\d* +\d+$"),
+    "syslatency": (PROCESSES, r"^clock_nanosleep +120 "),
+    "tcplife": (CONNECTIONS, r"^python3\S* +\d+ 127\.0\.0\.1:4320 "),
+    "wakeuptime": (PROCESSES, r"wakes python3\S* +[1-9]\d* +[1-9]\d*$"),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_tables_do_not_fill(name: str, release: str, guests: Guests, builds: Builds) -> None:
+    """What has ended, or was begun and never ends, does not stop a tool that runs for long."""
+    command, wanted = MANY[name]
+    text = f"# args: -DMAXMAPENTRIES=80\n# command: {command}\n# expect: {wanted}\n"
+    case = told_case(GALLERY[name].path, text, FOLDER)
+    built = builds.ask(release, case).result()
+    check_case(case, run_built(guests.get(release), built, case.words(), case.timeout))
