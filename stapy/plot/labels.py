@@ -71,10 +71,10 @@ def _shortened_row(row: ChartRow, short: dict[str, str]) -> ChartRow:
 
 def margin(names: list[str], size: int = 10) -> int:
     """Tell how many pixels names may need beside those that the library gives them."""
-    widest = max(map(_width, names), default=0.0)
+    widest = max(map(wide, names), default=0.0)
     return round(_SAFETY * widest * size)
 
 
-def _width(name: str) -> float:
+def wide(name: str) -> float:
     """Estimate the width of a name, in heights of its font."""
     return sum(1.0 if east_asian_width(one) in "WF" else 0.58 for one in name)

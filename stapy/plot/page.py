@@ -15,9 +15,12 @@ script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src dat
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
+:root {{ color-scheme: light dark; }}
 body {{ font-family: sans-serif; margin: 1em; }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #333; color: #fff; }} }}
 #controls {{ margin-bottom: 1em; }}
-#told {{ min-height: 1.2em; }}
+#told {{ min-height: 1.2em; overflow-wrap: anywhere; }}
+#plot.vega-embed {{ display: block; overflow-x: auto; }}
 </style>
 </head>
 <body>
@@ -39,6 +42,7 @@ const place = document.getElementById("plot");
 const told = document.getElementById("told");
 const specification = JSON.parse(document.getElementById("specification").textContent);
 const flames = specification.vconcat.filter((chart) => "depth" in (chart.data.values[0] ?? {}));
+const usual = specification.vconcat[0].width;
 let at = null;  // the flame graph and the box that the keys are at
 
 function say(box) {
@@ -139,9 +143,47 @@ function start(view) {
   view.addSignalListener("search", (name, words) => tellFound(words));
 }
 
-vegaEmbed(place, specification, {
-  mode: "vega-lite", renderer: "svg", bind: "#controls",
-  actions: {export: true, source: false, compiled: false, editor: false},
-}).then((made) => { place.view = made.view; start(made.view); },
-  (error) => { place.textContent = String(error); });
+// Charts of a window that is narrow, as a phone's: legends stand below, names are cut earlier.
+function narrow(width) {
+  const room = Math.max(width, 160);
+  specification.config.legend = {orient: "bottom", columns: 1};
+  specification.padding = 5;
+  specification.title.limit = room;
+  specification.params.find((one) => one.name === "wide").value = room;
+  for (const chart of specification.vconcat) {
+    const {x, y, color} = chart.encoding ?? {};
+    chart.width = room;
+    chart.title.limit = room;
+    if (chart.title.subtitle) chart.title.subtitle = String(chart.title.subtitle).split("; ");
+    if (color?.legend?.labelLimit) color.legend.labelLimit = room - 20;
+    if (y?.axis?.labelLimit) y.axis.labelLimit = 110;
+    if (x?.axis?.labelLimit) Object.assign(x.axis, {labelLimit: 110, labelAngle: -45});
+  }
+  return room;
+}
+
+function embed() {
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  return vegaEmbed(place, specification, {
+    mode: "vega-lite", renderer: "svg", bind: "#controls",
+    ...(isDark ? {theme: "dark", tooltip: {theme: "dark"}} : {}),
+    actions: {export: true, source: false, compiled: false, editor: false},
+  });
+}
+
+async function draw() {
+  const isNarrow = place.clientWidth < usual;
+  const room = isNarrow ? narrow(place.clientWidth) : usual;
+  let made = await embed();
+  const beyond = place.scrollWidth - place.clientWidth;  // what stands beside the charts
+  if (isNarrow && beyond > 0) {
+    made.finalize();
+    narrow(room - beyond);
+    made = await embed();
+  }
+  place.view = made.view;
+  start(made.view);
+}
+
+draw().catch((error) => { place.textContent = String(error); });
 """

@@ -39,7 +39,7 @@ def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
         for label, (size, _, one) in zip(labels, sized, strict=False)
     ]
     chart = Chart(kind=BARS, title=title, rows=rows, labels=labels)
-    chart.across = "sum" if isinstance(sized[0][2].value, Statistic) else "value"
+    chart.across = f"sum of {title}" if isinstance(sized[0][2].value, Statistic) else title
     _tell_left_out(chart, len(sized), most)
     return chart
 
@@ -83,7 +83,7 @@ def stacked_bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
     for row in rows:
         row["rank"] = names.index(row["part"])
     chart = Chart(kind=STACKED, title=title, rows=rows, labels=order[:most], parts=names)
-    chart.across = "value"
+    chart.across = title
     _tell_left_out(chart, len(order), most)
     return chart
 
@@ -125,7 +125,7 @@ def histogram(title: str, value: Value) -> Chart:
     labels = list(counts)
     rows: list[ChartRow] = [{"label": label, "value": count} for label, count in counts.items()]
     chart = Chart(kind=HISTOGRAM, title=title, rows=rows, labels=labels)
-    chart.across, chart.up = "count", "value, from"
+    chart.across, chart.up = "count", f"{title}, from"
     chart.notes += [_about(value), *joining(lines)]
     return chart
 
@@ -159,6 +159,6 @@ def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
     labels = list(dict.fromkeys(lines.values()))
     chart = Chart(kind=HEATMAP, title=title, rows=rows, labels=labels, notes=joining(lines))
     chart.parts = names
-    chart.up = "value, from"
+    chart.up = f"{title}, from"
     _tell_left_out(chart, len(found), most)
     return chart

@@ -170,7 +170,7 @@ def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
     lines = joined(ladder([one for _, buckets in prints for one in buckets]))
     chart.labels = list(dict.fromkeys(lines.values()))
     chart.notes += joining(lines)
-    chart.is_over_time, chart.up = True, "value, from"
+    chart.is_over_time, chart.up = True, f"{shown(field)}, from"
     if grows:
         chart.notes.append("what was added between two prints: the script goes on counting")
     begin = 0.0
@@ -197,7 +197,8 @@ def heat_of_numbers(place: PrintPlace, field: str) -> Chart:
         column = counts[min(int(when / width), _COLUMNS - 1)]
         column[bucket.label] = column.get(bucket.label, 0) + 1
     title = f"{shown(field)} ({shown(place.place)})"
-    chart = Chart(kind=HEATMAP, title=title, rows=[], is_over_time=True, up="value, from")
+    chart = Chart(kind=HEATMAP, title=title, rows=[], is_over_time=True)
+    chart.up = f"{shown(field)}, from"
     chart.labels = ladder({(one.low, one.high): one for _, one in found}.values())
     chart.notes.append(f"{len(found):,} prints")
     _fill(chart, [(at * width, (at + 1) * width, tally) for at, tally in enumerate(counts)])

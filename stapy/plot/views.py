@@ -10,13 +10,15 @@ from collections.abc import Callable
 
 from stapy.plot import charts
 from stapy.plot.charts import Chart
-from stapy.plot.labels import margin, shortened
+from stapy.plot.labels import margin, shortened, wide
 
 Spec = dict[str, object]
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 WIDTH = 1000
 _ROW = 18  # pixels of a line of text
+_SIZE = 10  # of the letters beside axes
+_WIDE = "wide"  # how wide charts are: a page may find that the window has less room
 _SEARCH = "search"
 _CURRENT = "current"  # the box that the keys are at
 _FOUND = "#c026d3"
@@ -49,13 +51,14 @@ def specification(drawn: list[Chart], title: str, is_live: bool) -> Spec:
             "axis": {"grid": True, "gridOpacity": 0.4},
         },
     }
+    params: list[Spec] = []
     if is_live:
         box = {"input": "search", "name": "search ", "placeholder": "a part of a name"}
-        spec["params"] = [
+        params += [
             {"name": _SEARCH, "value": "", "bind": box},
             {"name": _CURRENT, "value": ""},
         ]
-    return spec
+    return {**spec, "params": [*params, {"name": _WIDE, "value": WIDTH}]}
 
 
 def _padding(drawn: list[Chart]) -> Spec:
@@ -183,7 +186,7 @@ def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
     up = _quantity("depth", "", axis=None, scale={"domain": [0, deep], "nice": False})
     # Of a box that is partly out of sight, the name stands in what is left of it.
     left = f"max(0, scale('{name}_x', datum.begin))"
-    width = f"(min({WIDTH}, scale('{name}_x', datum.end)) - {left})"
+    width = f"(min({_WIDE}, scale('{name}_x', datum.end)) - {left})"
     tips = _tips(chart, ("name", "frame"), ("count", "count"), ("share", "share"))
     if "before" in chart.rows[0]:
         tips += _tips(chart, ("before", "before"))
@@ -306,7 +309,7 @@ def _heatmap(chart: Chart, name: str, is_live: bool) -> Spec:
             "height": {"step": _ROW},
             "mark": _mark("rect", chart, "part", "label", "value"),
             "encoding": {
-                "x": _names("part", chart.parts, "", axis={"labelLimit": 600, "labelAngle": -45}),
+                "x": _names("part", chart.parts, "", axis=_columns(chart.parts)),
                 "y": up,
                 "color": color,
                 "tooltip": _tips(chart, ("part", "name"), ("label", "from"), ("value", "count")),
@@ -327,6 +330,12 @@ def _heatmap(chart: Chart, name: str, is_live: bool) -> Spec:
             ],
         },
     }
+
+
+def _columns(names: list[str]) -> Spec:
+    """Write the axis of columns: names lie where the widest one has room, and are oblique else."""
+    has_room = max(map(wide, names)) * _SIZE < WIDTH / len(names) - _SIZE
+    return {"labelLimit": 600, "grid": False, "labelAngle": 0 if has_room else -45}
 
 
 def _lines(chart: Chart, name: str, is_live: bool) -> Spec:

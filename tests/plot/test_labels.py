@@ -11,7 +11,7 @@ import pytest
 
 from stapy.plot import files, labels, views
 from stapy.plot.choice import PlotWish, choose
-from tests.plot.test_charts import PERIODIC, of_global, of_print, read, stat
+from tests.plot.test_charts import EVENTS, GROWING, PERIODIC, of_global, of_print, read, stat
 
 NAME = "{http://www.w3.org/2000/svg}"
 LONG = "/usr/lib/x86_64-linux-gnu/" + "w" * 60
@@ -123,3 +123,36 @@ def test_a_picture_has_room_for_wider_fonts(tmp_path: Path) -> None:
 )
 def test_names_are_told_apart(names: list[str], wanted: list[str]) -> None:
     assert labels.apart(names) == wanted
+
+
+# What is drawn -> names of its axes, besides that of time.
+AXES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
+    "bars": ([of_global("bytes", 3, "x")], ["bytes"]),
+    "sums": ([of_global("waits", stat(), "x")], ["sum of waits"]),
+    "parts": ([of_global("calls", 1, p, m) for p in "xyz" for m in "rw"], ["calls"]),
+    "histogram": ([of_global("waits", stat((1, 1, 1), (2, 3, 9)))], ["count", "waits, from"]),
+    "keys": ([of_global("waits", stat((1, 1, 1), (2, 3, 9)), "x")], ["waits, from"]),
+    "areas": (PERIODIC, ["n"]),
+    "buckets": (GROWING, ["lat, from"]),
+    "numbers": (EVENTS, ["bytes, from"]),
+}
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_axes_have_the_names_that_the_script_has(name: str, tmp_path: Path) -> None:
+    lines, wanted = AXES[name]
+    there = texts(svg_of(tmp_path, *lines))
+    assert set(wanted) <= set(there) and "value" not in there, there
+
+
+@pytest.mark.parametrize(("names", "is_oblique"), [("ab", False), (["x" * 40, *"abcdefg"], True)])
+def test_names_of_columns_lie_where_they_have_room(
+    names: list[str], is_oblique: bool, tmp_path: Path
+) -> None:
+    root = svg_of(tmp_path, *(of_global("waits", stat((1, 1, 1)), one) for one in names))
+    turned = [
+        one
+        for one in root.iter(f"{NAME}text")
+        if re.search(r"rotate\((-45|315)", one.get("transform", ""))
+    ]
+    assert len(turned) == (len(names) if is_oblique else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,10 +36,13 @@ BOXES = """() => Object.fromEntries(
 
 
 @contextmanager
-def shown(place: Path) -> Iterator[tuple[Tab, list[str]]]:
+def shown(
+    place: Path, size: dict[str, int] = browser.DESK, colors: str = "light"
+) -> Iterator[tuple[Tab, list[str]]]:
     """Show a page to the browser when it has drawn; with what the page says and asks for."""
     with browser.browser() as opened:
-        page = browser.tab(opened, browser.DESK)
+        page = browser.tab(opened, size)
+        page.emulate_media(color_scheme=colors)  # type: ignore[arg-type]
         said: list[str] = []
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
@@ -50,12 +54,18 @@ def shown(place: Path) -> Iterator[tuple[Tab, list[str]]]:
 
 
 @pytest.fixture
-def tab(tmp_path: Path) -> Iterator[tuple[Tab, list[str]]]:
+def place(tmp_path: Path) -> Path:
+    """Make a page that has a chart of each kind, and names that want to break out of it."""
     if why := browser.missing():
         pytest.skip(why)
     drawn = choose(read(tmp_path, *STACKS, *ALL), PlotWish())
     place = tmp_path / "a.html"
     place.write_bytes(files.WRITERS[".html"](drawn, EVIL.encode("utf-8", "replace").decode()))
+    return place
+
+
+@pytest.fixture
+def tab(place: Path) -> Iterator[tuple[Tab, list[str]]]:
     with shown(place) as page:
         yield page
 
@@ -109,6 +119,46 @@ def test_the_page_zooms_and_searches(tab: tuple[Tab, list[str]]) -> None:
     page.wait_for_function("document.querySelector('#told').textContent === ''")
     assert page.locator(".chart0_layer_0_marks path[fill='#c026d3']").count() == 0
     assert len(said) == 1 and said[0].startswith("a request: file:"), said  # the page itself
+
+
+@pytest.mark.parametrize("wide", [390, 700])
+def test_a_narrow_window_has_narrow_charts(wide: int, place: Path) -> None:
+    """A phone's: nothing has to be moved sideways, no legend is cut, and boxes still zoom."""
+    with shown(place, {"width": wide, "height": 844}) as (page, said):
+        found = page.evaluate(
+            "[document.documentElement.scrollWidth, ...[...document.querySelectorAll('#plot text')]"
+            ".filter((one) => +getComputedStyle(one).opacity).map((one) =>"
+            " Math.ceil(one.getBoundingClientRect().right))]"
+        )
+        assert max(found) <= wide, sorted(found)
+        there = boxes(page)
+        end = there["m"][1]
+        assert 150 < end < wide and there["z"] == [round(0.9 * end), end], there
+        page.locator(".chart0_layer_0_marks path[aria-label='a: 6']").click()
+        boxes(page, a=[0, end])
+        assert len(said) == 1 and said[0].startswith("a request: file:"), said
+
+
+@pytest.mark.parametrize("colors", ["light", "dark"])
+def test_the_page_is_dark_where_its_reader_wants_that(colors: str, place: Path) -> None:
+    """Names of axes and of the page against what is behind them; boxes have black ones on both."""
+    with shown(place, colors=colors) as (page, said):
+        light = {"background"} if colors == "light" else {"axis", "title", "text"}
+        found = page.evaluate(
+            """() => {
+              const color = (query, what) => getComputedStyle(document.querySelector(query))[what];
+              return {
+                background: color("#plot svg", "backgroundColor"),
+                axis: color("#plot .role-axis-title text", "fill"),
+                title: color("#plot .role-title-text text", "fill"),
+                text: color("body p", "color"),
+                box: color(".chart0_layer_1_marks text", "fill"),
+              };
+            }"""
+        )
+        levels = {name: sum(map(int, re.findall(r"\d+", one)[:3])) for name, one in found.items()}
+        assert {name for name, level in levels.items() if level > 382} == light, found
+        assert len(said) == 1 and said[0].startswith("a request: file:"), said
 
 
 def test_folded_stacks_zoom_as_those_of_records(
