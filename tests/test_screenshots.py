@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST = 100_000  # bytes
-IN_GALLERY = 4  # at least
+IN_GALLERY = 8  # at least
 
 
 def pictures(page: str) -> list[str]:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import vl_convert
 from PIL import Image
@@ -37,14 +38,28 @@ probe kernel.function("vfs_read").return {
 }
 probe netfilter.ip.local_in if (slowest > 10000) { println(saddr, " -> ", daddr) }
 """
-# Tools of the gallery whose pictures are shown there, with what is drawn of them.
-TOOLS: dict[str, list[str]] = {
-    "offcputime": [],
-    "runqlat": [],
-    "syscount": [],
-    "iosizes": ["--global=reads"],
-}
 BUSY = "find /usr/share/doc -name copyright -exec cat {} + | gzip -9 | wc -c"
+
+
+class Picture(NamedTuple):
+    """A picture of the gallery: what is recorded, and what of it is drawn."""
+
+    tool: str
+    chosen: tuple[str, ...] = ()  # options of `stapy plot`
+    words: tuple[str, ...] = ()  # arguments of the tool
+    before: str = ""  # a command whose stacks those of `BUSY` are compared with
+
+
+PICTURES = {
+    "offcputime": Picture("offcputime"),
+    "runqlat": Picture("runqlat"),
+    "syscount": Picture("syscount"),
+    "iosizes": Picture("iosizes", ("--global=reads",)),
+    "fileslower": Picture("fileslower", ("--field=took",), ("1",)),
+    "vfsstat": Picture("vfsstat"),
+    "vfsstat-stacked": Picture("vfsstat", ("--chart=stacked",)),
+    "profile-before": Picture("profile", before=BUSY.replace("gzip -9", "gzip -1")),
+}
 
 
 def svg(lines: list[list[list[object]]], title: str) -> str:
@@ -120,25 +135,37 @@ def save(drawn: Path, name: str) -> None:
     picture.save(HERE / f"{name}.png", optimize=True)
 
 
+def recorded(guest: Machine, folder: Path, one: Picture, command: str) -> Path:
+    """Run a tool beside a command in a virtual machine; return what it recorded."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (script,) = (ROOT / "examples").glob(f"*/{one.tool}.stp")
+    shutil.copy(script, folder)  # charts have its name as it is given
+    words = ["--format=json", "-p4", "-r", guest.release, "-m", one.tool, script.name, *one.words]
+    subprocess.run([*STAPY, *words], cwd=folder, env=env, check=True)
+    record = f"{one.tool}{len(list(guest.share.glob('*.jsonl')))}.jsonl"
+    run = [sys.executable, "-m", "stapy.run", "--record", f"{SHARE}/{record}"]
+    words = [*run, "-c", f"sh -c '{command}'", guest.push(folder / f"{one.tool}.ko")]
+    done = guest.run(words, cwd="/tmp", env=env, timeout=SECONDS)
+    assert done.status == 0, done.stderr.decode()
+    return guest.share / record
+
+
 def gallery() -> None:
     """Show what `--plot` draws of some tools: recorded in one virtual machine, drawn here."""
-    release = kernels.default_release()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with tempfile.TemporaryDirectory() as name, Machine(release) as guest:
-        for tool, chosen in TOOLS.items():
-            (script,) = (ROOT / "examples").glob(f"*/{tool}.stp")
-            shutil.copy(script, name)  # charts have its name as it is given
-            words = ["--format=json", "-p4", "-r", release, "-m", tool, script.name]
-            subprocess.run([*STAPY, *words], cwd=name, env=env, check=True)
-            record = guest.share / f"{tool}.jsonl"
-            run = [sys.executable, "-m", "stapy.run", "--record", f"{SHARE}/{tool}.jsonl"]
-            words = [*run, "-c", f"sh -c '{BUSY}'", guest.push(Path(name, f"{tool}.ko"))]
-            done = guest.run(words, cwd="/tmp", env=env, timeout=SECONDS)
-            assert done.status == 0, done.stderr.decode()
-            drawn = Path(name, f"{tool}.svg")
-            words = [*STAPY, "plot", str(record), "-o", str(drawn), *chosen]
+    kept: dict[tuple[str, ...], Path] = {}
+    with tempfile.TemporaryDirectory() as name, Machine(kernels.default_release()) as guest:
+        for picture, one in PICTURES.items():
+            key = (one.tool, *one.words)
+            if key not in kept:
+                kept[key] = recorded(guest, Path(name), one, BUSY)
+            chosen = list(one.chosen)
+            if one.before:
+                chosen += ["--before", str(recorded(guest, Path(name), one, one.before))]
+            drawn = Path(name, f"{picture}.svg")
+            words = [*STAPY, "plot", str(kept[key]), "-o", str(drawn), *chosen]
             subprocess.run(words, env=env, check=True)
-            save(drawn, tool)
+            save(drawn, picture)
 
 
 def monitor() -> None:
