@@ -160,3 +160,26 @@ def test_tables_do_not_fill(name: str, release: str, guests: Guests, builds: Bui
     case = told_case(GALLERY[name].path, text, FOLDER)
     built = builds.ask(release, case).result()
     check_case(case, run_built(guests.get(release), built, case.words(), case.timeout))
+
+
+SYSTEMD = Path("/lib/systemd/systemd")
+# A boot of systemd's units for `slowboot`; a unit stands there by its control group.
+BOOT = """
+# command: sh {folder}/systemd.sh
+# expect: ^ +\\d+ +[1-9]\\d{2,} +- nothing is started$
+# expect: ^ +\\d+ +[1-9]\\d{2,} +\\d+ systemd-\\S+\\(\\d+\\) in /init.scope$
+# expect: ^ +\\d+ +(19\\d\\d|[2-9]\\d{3}|\\d{5,}) +\\d+ \\S+\\(\\d+\\) in /\\S*/slow.service$
+# expect: ^ +\\d+ +[1-9]\\d{2,} +- module raid6_pq$
+"""
+
+
+def test_a_boot_of_systemd(release: str, guests: Guests, builds: Builds) -> None:
+    """What kept it is told by unit: `slowboot` beside systemd as process 1 of a namespace."""
+    if not SYSTEMD.exists():
+        pytest.skip(f"{SYSTEMD} is not here")
+    case = told_case(GALLERY["slowboot"].path, BOOT, FOLDER)
+    built = builds.ask(release, case).result()
+    result = run_built(guests.get(release), built, case.words(), case.timeout)
+    check_case(case, result)
+    sample = GALLERY["slowboot"].told["sample"].partition("\n")[2]
+    assert not shape.lacking(sample, result.stdout), result.stdout
