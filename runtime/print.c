@@ -11,6 +11,8 @@ void stapy_out_piece(struct stapy_out *o, const char *text, size_t length)
 {
 	size_t room = o->end - o->at;
 
+	if (unlikely(length > room))
+		room = stapy_print_room(o, length);
 	if (unlikely(length > room)) {
 		o->lost += length - room;
 		length = room;
@@ -26,6 +28,8 @@ void stapy_out_pad(struct stapy_out *o, char with, int n)
 	if (n <= 0)
 		return;
 	wanted = n;
+	if (unlikely(wanted > room))
+		room = stapy_print_room(o, wanted);
 	if (unlikely(wanted > room)) {
 		o->lost += wanted - room;
 		wanted = room;
@@ -311,10 +315,17 @@ void stapy_vprintf(struct stapy_context *c, const char *fmt, va_list args)
 {
 	struct stapy_out *o = stapy_print_begin(c);
 	size_t room = o->end - o->at;
+	va_list again;
 	size_t n;
 
 	/* vsnprintf also writes a NUL, for which the ring keeps its spare bytes. */
+	va_copy(again, args);
 	n = room ? vsnprintf(o->at, room + 1, fmt, args) : 0;
+	if (n > room) {
+		room = stapy_print_room(o, n);
+		n = vsnprintf(o->at, room + 1, fmt, again);
+	}
+	va_end(again);
 	if (!room || n > room)
 		o->lost += room ? n - room : strlen(fmt);
 	o->at += min(n, room);

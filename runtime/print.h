@@ -17,6 +17,9 @@
 struct stapy_out *stapy_print_begin(struct stapy_context *c);
 void stapy_print_end(struct stapy_context *c);
 
+/* Make room for more than a sink has, where that can be: in a flight recorder. Returns what there is. */
+size_t stapy_print_room(struct stapy_out *o, size_t bytes);
+
 static inline void stapy_out_to(struct stapy_out *o, char *buffer, size_t bytes)
 {
 	o->at = buffer;

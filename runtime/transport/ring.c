@@ -22,6 +22,12 @@ static bool overwriting;
 /* Records that one hit gives up at most; more than a hit of usual length writes over. */
 #define MOST_GIVEN_UP 1024
 
+/* A record has some text: giving up no more of them than that makes room for so many bytes. */
+#define MOST_FOR(bytes) ((bytes) / (sizeof(struct stapy_record) + 8) + 1)
+
+/* What a record needs beside its text: its header, and rounding up to the next one. */
+#define AROUND_TEXT (sizeof(struct stapy_record) + 8)
+
 /* Stands for the ring of a CPU that has none: nothing fits. */
 static char no_room[1];
 
@@ -180,18 +186,17 @@ static u64 made_of_room(void)
 }
 
 /*
- * Make room by giving up the oldest records, whole ones, and count them. Nobody waits here:
- * while a reader has the ring nothing is given up, and what does not fit is lost as usual.
+ * Make room by giving up the oldest records, whole ones, and count them: so many at most. Nobody
+ * waits here: while a reader has the ring nothing is given up, and what does not fit is lost as usual.
  */
-static noinline void give_up_oldest(struct stapy_ring *r)
+static noinline void give_up_oldest(struct stapy_ring *r, u64 wanted, u64 most)
 {
-	u64 wanted = made_of_room(), tail;
-	unsigned int n;
+	u64 tail, n;
 
 	if (atomic_cmpxchg_acquire(&r->claimed, 0, 1))
 		return;
 	tail = r->tail;
-	for (n = 0; n < MOST_GIVEN_UP && ring_bytes - (r->head - tail) < wanted; n++) {
+	for (n = 0; n < most && tail != r->head && ring_bytes - (r->head - tail) < wanted; n++) {
 		const struct stapy_record *record =
 			(struct stapy_record *)(r->base + (tail & (ring_bytes - 1)));
 
@@ -218,10 +223,40 @@ static noinline u64 look_for_room(struct stapy_ring *r)
 	r->tail_seen = smp_load_acquire(&r->tail);
 	room = ring_bytes - (r->head - r->tail_seen);
 	if (room < 2 * STAPY_RECORD_PIECE && READ_ONCE(overwriting)) {
-		give_up_oldest(r);
+		give_up_oldest(r, made_of_room(), MOST_GIVEN_UP);
 		room = ring_bytes - (r->head - r->tail_seen);
 	}
 	return room;
+}
+
+/* Where the text of the open record must end, with so much room from its header on. */
+static __always_inline void set_end(struct stapy_cpu *cpu, u64 room)
+{
+	/* Room for the header and for rounding up to the next one. */
+	cpu->c.out.end = cpu->record + (room > AROUND_TEXT ? min(room - AROUND_TEXT, MOST_ROOM) : 0);
+}
+
+/*
+ * A print that grows beyond the room that was there when its record was opened: while the oldest
+ * gives way, it does so for all that the ring can hold, and for what comes next as well.
+ */
+size_t stapy_print_room(struct stapy_out *o, size_t bytes)
+{
+	struct stapy_cpu *cpu = raw_cpu_ptr(stapy_cpus);
+	struct stapy_ring *r = &cpu->ring;
+	u64 wanted;
+
+	/* A string; a print, or a hit, of which something is lost already. */
+	if (o != &cpu->c.out || !READ_ONCE(overwriting) || !r->base || o->lost || o->end == cpu->record)
+		return o->end - o->at;
+	wanted = o->at - cpu->record + (u64)bytes + AROUND_TEXT;
+	if (wanted <= ring_bytes) {
+		give_up_oldest(r, min_t(u64, wanted + made_of_room(), ring_bytes),
+			       MOST_FOR(wanted + made_of_room()));
+		r->tail_seen = smp_load_acquire(&r->tail);
+		set_end(cpu, ring_bytes - (r->head - r->tail_seen));
+	}
+	return o->end - o->at;
 }
 
 static noinline void put_kind(struct stapy_out *o)
@@ -256,9 +291,7 @@ static __always_inline void record_open(struct stapy_cpu *cpu)
 	WRITE_ONCE(r->open, stapy_stamp());
 	cpu->record = r->base + (r->head & (ring_bytes - 1)) + sizeof(struct stapy_record);
 	o->at = cpu->record;
-	/* Room for the header and for rounding up to the next one. */
-	o->end = room > sizeof(struct stapy_record) + 8 ?
-		 cpu->record + min(room - sizeof(struct stapy_record) - 8, MOST_ROOM) : o->at;
+	set_end(cpu, room);
 	if (unlikely(!most_bytes))
 		put_kind(o);
 }
@@ -334,7 +367,7 @@ static enum stapy_loss why_lost(const struct stapy_ring *r, u64 bytes)
 
 	if (!r->base)
 		return STAPY_LOSS_NO_BUFFER;
-	if (bytes + sizeof(struct stapy_record) + 8 > (gives_way ? made_of_room() : ring_bytes))
+	if (bytes + AROUND_TEXT > ring_bytes)
 		return STAPY_LOSS_LONG;
 	if (gives_way)
 		return STAPY_LOSS_HELD;

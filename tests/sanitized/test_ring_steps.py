@@ -42,7 +42,7 @@ def program(form: str, sanitized: Compiler) -> Iterator[Program]:
     running.close()
 
 
-SIZES = st.one_of(st.integers(24, 80), st.sampled_from([1000, 8000, 9000, 20000, 40000]))
+SIZES = st.one_of(st.integers(24, 80), st.sampled_from([1000, 8000, 9000, 20000, 32000, 40000]))
 CPU = st.integers(0, CPUS - 1)
 READS = st.sampled_from([100, 300, 5000, 65536])
 STEPS = st.lists(
@@ -244,8 +244,9 @@ CAUSES: list[tuple[str, list[Step]]] = [
     ("reader stopped", [*FILL[:8], ("later", 2, 0), *FILL[:4]]),
     ("reader too slow", [("later", 9, 0), *FILL]),  # it had no reason to come
     ("print longer than the buffer", [("print", 0, 40000), ("print", 0, 30)]),
-    ("print longer than the buffer", [("overwrite", 1, 0), *FILL, ("print", 0, 20000)]),
+    ("print longer than the buffer", [("overwrite", 1, 0), *FILL, ("print", 0, 40000)]),
     ("buffer being read", [("overwrite", 1, 0), *FILL[:6], ("held", 0, 9000), ("commit", 0, 0)]),
+    ("buffer being read", [("overwrite", 1, 0), *FILL[:2], ("held", 0, 30000), ("commit", 0, 0)]),
 ]
 
 
@@ -256,6 +257,49 @@ def test_the_cause(program: Program, form: str, cause: str, steps: list[Step]) -
         life.do(step)
     by_cause = dict(zip(losses.CAUSES, life.end(), strict=True))
     assert [name for name, size in by_cause.items() if size] == [cause], by_cause
+
+
+SMALL: list[Step] = [("print", 0, 24), ("commit", 0, 0)] * 1500  # more than one look gives up
+
+
+@pytest.mark.parametrize("before", [FILL, SMALL], ids=["large", "small"])
+@pytest.mark.parametrize("size", [16384, 20000, RING - 40])
+def test_a_large_print_pushes_old_ones_out(
+    program: Program, form: str, size: int, before: list[Step]
+) -> None:
+    """Up to all of the ring: nothing of it is lost, and it is there, whole."""
+    life = Life(program, form)
+    steps: list[Step] = [("overwrite", 1, 0), *before, ("print", 0, size), ("commit", 0, 0)]
+    for step in steps:
+        life.do(step)
+    found = Found()
+    assert not any(life.end())
+    if form == "bulk":
+        found.bulk(0, life.read[0], life.sizes)
+    elif form == "records":
+        found.pieces(life.read[0], life.sizes)
+    else:
+        found.text(life.read[0], life.sizes, False)
+    kept = [ticket for _, ticket, _ in found.prints]
+    assert kept and kept == list(range(kept[0], life._ticket))
+    assert found.missing["overwrote"][0] == life.printed[0] - found.bytes[0] > 0
+
+
+def test_a_print_in_pieces_that_outgrows_the_ring(program: Program, form: str) -> None:
+    """It is lost whole, under its cause, and so is the rest of its hit; the next one is there."""
+    life = Life(program, form)
+    steps: list[Step] = [
+        *[("overwrite", 1, 0), *FILL, ("print", 0, 8000), ("print", 0, 31000)],
+        *[("print", 0, 30), ("commit", 0, 0), ("print", 0, 40), ("commit", 0, 0)],
+    ]
+    for step in steps:
+        life.do(step)
+    by_cause = dict(zip(losses.CAUSES, life.end(), strict=True))
+    lost = {name: size for name, size in by_cause.items() if size}
+    if form == "records":  # each print has a record of its own
+        assert not lost
+    else:
+        assert lost == {"print longer than the buffer": 39030}
 
 
 def test_more_is_lost_than_a_record_can_tell(program: Program, form: str) -> None:

@@ -225,6 +225,7 @@ static inline bool cpumask_test_and_set_cpu(int cpu, cpumask_t *mask)
 #define free_percpu free
 #define per_cpu_ptr(pointer, cpu) ((pointer) + (cpu))
 #define this_cpu_ptr(pointer) per_cpu_ptr(pointer, shim_cpu)
+#define raw_cpu_ptr(pointer) this_cpu_ptr(pointer)
 #define this_cpu_read(variable) (*(&(variable) + shim_cpu))
 
 /* --- memory --------------------------------------------------------- */

@@ -51,6 +51,55 @@ def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return make(release, tmp_path_factory.mktemp("modules"), record=words)
 
 
+# Old output for several buffers of 1 MB, then a print of most of one, or of more than one.
+LARGE = """
+probe procfs("fill").write { for (i = 0; i < 300; i++) printf("old %d%9000d\\n", i, i) }
+probe procfs("large").write { printf("%700000d\\n", 7) }
+probe procfs("whole").write { printf("%1048550d\\n", 7) }
+probe procfs("longer").write { printf("%1048560d\\n", 7) }
+"""
+
+
+@pytest.fixture(scope="module")
+def large(release: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    limits = ("-DSTP_NO_OVERLOAD", "-DMAXACTION=10000")
+    folder = tmp_path_factory.mktemp("large")
+    return make(release, folder, large=("-s", "1", *limits, "-e", LARGE))["large"]
+
+
+@pytest.mark.parametrize(
+    ("what", "size", "kept"),
+    [("large", 700_000, 33), ("whole", 1_048_550, 0), ("longer", 1_048_560, 115)],
+)
+def test_a_large_print_pushes_older_output_out(
+    pair: Machine, large: Path, what: str, size: int, kept: int
+) -> None:
+    """In a recorder that nobody reads it is there, up to what the buffer can hold."""
+    text = f"""
+    write() {{ wait_for "taskset 1 sh -c 'echo >/proc/systemtap/large/$1'"; }}
+    $run -L {pair.push(large)}; write fill; write {what}
+    $run -A -T 1 large >{SHARE}/large; echo ended $?; loaded large
+    """
+    lines, result = shell(pair, {}, text, 120)
+    assert lines == ["ended 0", "0"], result.stderr
+    rows = (pair.share / "large").read_text().split("\n")
+    assert rows.pop() == ""
+    marks = [match for row in rows if (match := MARK.fullmatch(row))]
+    old = [row for row in rows if row.startswith("old ")]
+    printed = sum(len(f"old {i}\n") + 9000 for i in range(300))
+    assert marks[0][1] == "overwrote"
+    assert int(marks[0][2]) == printed - sum(len(row) + 1 for row in old)
+    if what == "longer":
+        assert marks[1].groups()[::3] == ("lost", "print longer than the buffer")
+        assert int(marks[1][2]) == size + 1 and rows[-2] == old[-1]
+    else:
+        assert len(marks) == 1 and rows[-1].lstrip() == "7" and len(rows[-1]) == size
+    numbers = [int(row.split()[1]) for row in old]
+    assert numbers == list(range(300 - len(old), 300))
+    # An eighth, and one record more, may have been made room of.
+    assert kept - 20 <= len(old) <= kept
+
+
 class Stream:
     """What consumers took of one session, one after the other."""
 
