@@ -76,21 +76,27 @@ static int refuse(const struct stapy_uprobe_place *place)
  * instruction, if all that is before it does nothing. Whoever looks at the registers of the hit is
  * shown those of the beginning: only the instruction pointer differs.
  */
-static __always_inline unsigned long step_back(const struct stapy_uprobe_row *row,
-					       struct pt_regs *regs)
+static __always_inline unsigned long step_back(unsigned long distance, struct pt_regs *regs)
 {
-	unsigned long address = instruction_pointer(regs) - row->distance;
+	unsigned long address = instruction_pointer(regs) - distance;
 
 	instruction_pointer_set(regs, address);
 	return address;
 }
 
 /* And the kernel is given back its own, unless a handler sent the program elsewhere. */
-static __always_inline void step_forth(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+static __always_inline void step_forth(unsigned long distance, struct pt_regs *regs,
 				       unsigned long address)
 {
 	if (likely(instruction_pointer(regs) == address))
-		instruction_pointer_set(regs, address + row->distance);
+		instruction_pointer_set(regs, address + distance);
+}
+
+/* Where a handler before this one has sent the program is where it is, and nothing is set back. */
+static __always_inline unsigned long distance_of(const struct stapy_uprobe_row *row,
+						 struct pt_regs *regs, unsigned long breakpoint)
+{
+	return likely(instruction_pointer(regs) == breakpoint) ? row->distance : 0;
 }
 
 static __always_inline bool is_meant(const struct stapy_uprobe_row *row)
@@ -162,12 +168,14 @@ static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs, unsig
 	} while (leave(c, &tries));
 }
 
-static void keep_at_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs)
+static void keep_at_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+			  unsigned long breakpoint)
 {
-	unsigned long address = step_back(row, regs);
+	unsigned long distance = distance_of(row, regs, breakpoint);
+	unsigned long address = step_back(distance, regs);
 
 	keep(row, regs, address);
-	step_forth(row, regs, address);
+	step_forth(distance, regs, address);
 }
 
 static __always_inline void hit_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs,
@@ -187,8 +195,8 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 {
 	const struct stapy_uprobe_place *place = place_of(consumer);
 	const struct stapy_uprobe_row *row;
+	unsigned long address, distance, breakpoint = instruction_pointer(regs);
 	bool meant = place->everybody;
-	unsigned long address;
 
 	if (stapy_is_hidden())
 		return 0;
@@ -196,10 +204,11 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 		if (!is_meant(row))
 			continue;
 		meant = true;
-		address = step_back(row, regs);
+		distance = distance_of(row, regs, breakpoint);
+		address = step_back(distance, regs);
 		if (is_called(row, regs, address, false))
 			hit_entry(row, regs, address, STAPY_MISSING_TRIES);
-		step_forth(row, regs, address);
+		step_forth(distance, regs, address);
 	}
 	for (row = place->returns; row; row = row->same) {
 		if (meant && !row->slot_bytes && likely(!stapy_uretprobes_full()))
@@ -210,7 +219,7 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 		if (unlikely(stapy_uretprobes_full()))
 			atomic_long_inc(&returns_lost);
 		else if (row->slot_bytes)
-			keep_at_entry(row, regs);
+			keep_at_entry(row, regs, breakpoint);
 	}
 	return likely(meant) && is_shown() ? 0 : refuse(place);
 }
@@ -308,9 +317,9 @@ STAPY_ON_UPROBE(on_plain_entry, consumer, regs)
 		return 0;
 	if (unlikely(!is_meant(row) || !is_shown()))
 		return refuse(place);
-	address = step_back(row, regs);
+	address = step_back(row->distance, regs);
 	hit_plain(row, regs, address, false);
-	step_forth(row, regs, address);
+	step_forth(row->distance, regs, address);
 	return 0;
 }
 

@@ -94,19 +94,27 @@ def test_what_is_seen_is_what_was_seen(guest: Machine, release: str, tmp_path: P
     assert "work+0x0 [work]" in lines and not any("work+0x4" in line for line in lines), lines
 
 
-# A guru's script sends the program elsewhere: there it goes, from either place.
+# A guru's script sends the program elsewhere: there it goes, from either place, and there all that
+# run behind it see it.
 ELSEWHERE = """
 probe process("PATH").function("work") {
 	if (int_arg(1) == 7) %{ /* changes the program */ CONTEXT->user_regs->ip = 0xPLACE; %}
 }
 """
+SEEN = """
+probe process("PATH").function("work") { printf("%x %s\\n", uaddr(), usymdata(register("rip"))) }
+probe process("PATH").function("work").return { println(@entry(usymdata(register("rip")))) }
+"""
 
 
-def test_a_handler_that_leads_elsewhere(guest: Machine, release: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seen", ["", SEEN], ids=["alone", "seen"])
+def test_a_handler_that_leads_elsewhere(
+    guest: Machine, release: str, tmp_path: Path, seen: str
+) -> None:
     program = compiled(tmp_path, PROGRAM, *OPTIONS, name="work")
     symbols = run("nm", str(program)).splitlines()
     (place,) = (line.split()[0] for line in symbols if line.endswith(" last"))
-    script = ELSEWHERE.replace("PATH", str(program)).replace("PLACE", place)
+    script = (ELSEWHERE + seen).replace("PATH", str(program)).replace("PLACE", place)
     words = ("-g", "-c", str(program), "-e", script)
     modules = make(release, tmp_path, moved=words, stays=("-DSTAPY_NO_SHIFT", *words))
     lines, result = shell(
@@ -116,3 +124,7 @@ def test_a_handler_that_leads_elsewhere(guest: Machine, release: str, tmp_path: 
     # work(7, "other", pair, 1.0) is 21 and last(7) is 8.
     alone = int(sums[0].partition(":")[0])
     assert sums[1:] == [f"{alone - 13}: 0 1", f"{alone - 13}: 1 0"], (lines, sums)
+    if seen:
+        half = len(lines) // 2
+        assert lines[:half] == lines[half:], lines
+        assert any(line.startswith(f"{int(place, 16):x} last+0x0/") for line in lines), lines
