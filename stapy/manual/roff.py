@@ -82,7 +82,7 @@ def function_page(entries: list[DocEntry]) -> str:
 
 def _body(entry: DocEntry, summary: str) -> str:
     text = f".SH DESCRIPTION\n{escaped(summary)}\n" if summary else ""
-    if entry.arguments:
+    if any(one.meaning for one in entry.arguments):
         text += ".SH ARGUMENTS\n" if entry.kind != ALIAS else ""
         text += "".join(
             f".TP\n.B {escaped(one.name)}\n{escaped(one.meaning)}\n" for one in entry.arguments

@@ -31,7 +31,7 @@ def page(entry: DocEntry) -> str:
 def body(entry: DocEntry) -> str:
     """Write what stands below the first line: arguments, prose, context, example."""
     parts = []
-    if entry.arguments:
+    if any(one.meaning for one in entry.arguments):
         parts.append(arguments(entry.arguments))
     parts += [_fill(one) + "\n" for one in entry.doc.paragraphs]
     if entry.context:

@@ -159,7 +159,8 @@ def test_an_answer_has_an_end(bench: Bench) -> None:
         (
             "probe end { @container|_of(1, 2, 3) }",
             "@define container_of(pointer, type, member)",
-            "Example:\n    @container_of(",
+            'Example:\n    probe kernel.trace("workqueue_execute_start") {\n'
+            "        println(@container_of(",
         ),
         ("probe end { nosuch|name }", None, ""),
     ],

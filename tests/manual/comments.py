@@ -8,7 +8,9 @@ from pathlib import Path
 
 from stapy.arch import X86_64
 from stapy.manual.entries import ALIAS, FUNCTION, DocEntry
+from stapy.manual.example import example
 from stapy.manual.library import Reference
+from stapy.manual.usage import code_of, uses
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.library.syscall_rows import read_rows, told_variables, variable_meanings
 from stapy.parse.library.syscalls import generate
@@ -22,8 +24,9 @@ def problems(reference: Reference) -> Iterator[str]:
         if "#" in path:
             continue
         for entry in reference.of_file(path):
-            if entry.kind in (FUNCTION, ALIAS):
-                yield from (f"{entry.file}: {entry.name}: {what}" for what in _of_entry(entry))
+            found = [*_of_entry(entry)] if entry.kind in (FUNCTION, ALIAS) else []
+            for what in found or _of_example(entry):
+                yield f"{entry.file}: {entry.name}: {what}"
             if entry.kind == ALIAS:
                 used.update(one.name for one in entry.arguments)
     for name in reference.glossary:
@@ -55,6 +58,19 @@ def _of_entry(entry: DocEntry) -> Iterator[str]:
     for name in doc.sections:
         if not doc.sections[name]:
             yield f"'{name}:' says nothing"
+
+
+def _of_example(entry: DocEntry) -> Iterator[str]:
+    """Look at the example that the page shows: one of a point is formed where none is given."""
+    text = example(entry)
+    if not text:
+        yield "'Example:' is missing in its comment"
+        return
+    # What a script may give a body of its own shows that.
+    replaced = entry.kind == FUNCTION and f"function {entry.name}:" in text
+    shown = text if re.search(r"^probe\b", text, re.MULTILINE) else f"probe begin {{ {text} }}"
+    if not replaced and not uses(code_of(shown), entry):
+        yield "its example does not use it, or not with as many arguments"
 
 
 def _of_table(path: Path) -> Iterator[str]:

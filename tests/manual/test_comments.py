@@ -41,7 +41,10 @@ def of(folder: Path, files: dict[str, str]) -> list[str]:
         ("/* f does it */\nfunction f() { }", "f: no comment before it"),
         ("/** f - it */\n\nfunction f() { }", "f: no comment before it"),
         ("/** f - it. */\nfunction f() { }", "f: the first line says what it is"),
-        ("/** f - it */\nfunction f(a) { return a }", "f: '@a: what it means' is missing"),
+        (
+            "/**\n * f - it\n * Example: f(1)\n */\nfunction f(a) { return a }",
+            "f: '@a: what it means' is missing",
+        ),
         ("/**\n * f - it\n * @b: one\n */\nfunction f() { }", "f: '@b' is not a parameter"),
         ("probe a.b = begin { }", "a.b: no comment before it"),
         ("/** a.b - it */\nprobe a.b = begin { x = 1 }", "a.b: '@x: what it means' is missing"),
@@ -58,6 +61,9 @@ def of(folder: Path, files: dict[str, str]) -> list[str]:
             "/**\n * a.b - it\n * @run_time: one\n */\nprobe a.b = begin { run_time = 1 }",
             "a.b: the unit is missing in '@run_time: one'",
         ),
+        ("/** f - it */\nfunction f() { }", "f: 'Example:' is missing in its comment"),
+        ("/**\n * f - it\n * Example: g()\n */\nfunction f() { }", "f: its example does not use"),
+        ("/**\n * f - it\n * Example: f(1)\n */\nfunction f() { }", "f: its example does not use"),
     ],
 )
 def test_what_is_seen(tmp_path: Path, text: str, what: str) -> None:
@@ -65,10 +71,20 @@ def test_what_is_seen(tmp_path: Path, text: str, what: str) -> None:
     assert len(found) == 1 and what in found[0], found
 
 
+def test_a_macro_needs_an_example(tmp_path: Path) -> None:
+    head = "/**\n * @m - it\n"
+    assert of(tmp_path, {"x.stpm": f"{head} */\n@define m %( 1 %)\n"}) == [
+        "x.stpm: m: 'Example:' is missing in its comment"
+    ]
+    assert (
+        of(tmp_path, {"x.stpm": f"{head} * Example: println(@m)\n */\n@define m %( 1 %)\n"}) == []
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "/**\n * f - it\n * @a: one\n */\nfunction f(a) { return a }",
+        "/**\n * f - it\n * @a: one\n * Example: f(1)\n */\nfunction f(a) { return a }",
         "function __f(a) { return a }\nprivate function g() { }\nprobe __a.b = begin { x = 1 }",
         "/* SPDX */\n/*\n * About.\n *\n * @x: it\n */\n"
         "/** a.b - it */\nprobe a.b = begin { x = 1 }",
