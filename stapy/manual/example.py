@@ -53,7 +53,8 @@ def _printed(arguments: list[DocArgument]) -> str:
     if name and _is_text(known, "argstr"):
         return '"%s: %s(%s)\\n", execname(), name, argstr'
     if known.keys() >= set(_ENDS):
-        return _joined([*name, ("%s:%d -> %s:%d", ", ".join(_ENDS))])
+        size = [("size=%d", "size")] if "size" in known else []
+        return _joined([*name, ("%s:%d -> %s:%d", ", ".join(_ENDS)), *size])
     rest = [(f"{one.name}={_verb(one)}", one.name) for one in _telling(arguments)]
     if not rest:
         return _joined([*name, _WHO])

@@ -92,7 +92,7 @@ def _body(entry: DocEntry, summary: str) -> str:
         text += ".PP\n".join(escaped(one) + "\n" for one in more)
     if entry.kind == ALIAS:
         text += f".PP\n{escaped(entry.context)}\n" if entry.context else ""
-        return f"{text}.PP\n.nf\n{escaped(example(entry))}\n.fi\n"
+        return f"{text}.PP\nExample:\n.PP\n.nf\n{escaped(example(entry))}\n.fi\n"
     used = used_by([one.name for one in entry.tools]) if entry.tools else ""
     rows = (
         ("RETURNS", entry.doc.sections.get("Returns", "")),

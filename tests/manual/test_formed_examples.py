@@ -142,6 +142,10 @@ def point(point_name: str, /, **meanings: str) -> DocEntry:
             r'"%s:%d -> %s:%d\n", saddr, sport, daddr, dport',
         ),
         (
+            point("a.b", saddr="text", sport="port", daddr="text", dport="port", size="in bytes"),
+            r'"%s:%d -> %s:%d size=%d\n", saddr, sport, daddr, dport, size',
+        ),
+        (
             point("a.b", **dict.fromkeys("uvwxyz", "it")),
             r'"u=%d v=%d w=%d x=%d\n", u, v, w, x',
         ),

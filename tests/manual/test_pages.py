@@ -61,6 +61,9 @@ def test_every_function_has_a_man_page(reference: Reference) -> None:
     assert ".SH USED BY\n" in made["function::tid.3stapy"]
     assert "Also for unprivileged users" in page.partition(".SH CONTEXT\n")[2]
     assert ".SH probe vfs.read\na file is read\n" in made["tapset::vfs.3stapy"]
+    assert (
+        '\nExample:\n.PP\n.nf\nprobe nfs.fop.open { printf("%s: ' in made["tapset::nfs_fop.3stapy"]
+    )
     assert ".B timer.hz(N)\n" in made["stapyprobes.3stapy"]
 
 
