@@ -35,6 +35,11 @@ def check(options: Options) -> None:
         raise UsageError("A script must be specified. Try 'stapy --help'.")
     if options.listing is not None and options.script_text is not None:
         raise UsageError("-l and -L take a probe point, not a script.")
+    if options.listing is not None and options.listing.lstrip().startswith("-"):
+        raise UsageError(
+            f"-l and -L take a probe point, and '{options.listing}' is none: "
+            "options stand before them, as in 'stapy -v -L POINT'."
+        )
     if options.command is not None and options.target is not None:
         raise UsageError("You can't specify both -c and -x options.")
     if options.output == "":

@@ -124,6 +124,8 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--probe-effect=ls", "--plot=a.svg", "x.stp"], "--plot cannot be given with --probe-eff"),
         (["--plot=a.svg", "-p4", "x.stp"], "--plot cannot be given with -p4: it runs no script"),
         (["--plot=a.svg", "-l", "vfs.*"], "--plot cannot be given with -l and -L"),
+        (["-L", "-v", "vfs.read"], "'-v' is none: options stand before them, as in 'stapy -v -L"),
+        (["-l", "-vv"], "-l and -L take a probe point, and '-vv' is none"),
         (["--plot=a.svg", "-b", "x.stp"], "--plot cannot be given with -b"),
         (["--plot=a.svg", "--monitor", "x.stp"], "--plot cannot be given with --monitor"),
         (["--plot=a.svg", "-F", "x.stp"], "records, 'stapy plot FILE.jsonl' draws it"),
