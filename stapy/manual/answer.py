@@ -49,9 +49,9 @@ def answered(options: Options, diagnostics: Diagnostics) -> bool:
         return True
     if any(name.startswith(bare + ".") for name in reference.names()):
         return _listed(reference, bare + ".*", diagnostics)
-    section = language.section_of(bare)
-    if section is not None:
-        writing.write(plain(section.page()))
+    sections = language.sections_of(bare)
+    if sections:
+        writing.write("\n".join(plain(one.page()) for one in sections))
         return True
     _unknown(reference, wanted, bare, diagnostics)
     return False
@@ -78,7 +78,8 @@ def plain(page: str) -> str:
         if line.startswith("|--") or after.startswith("|--"):
             continue  # of a list, heads say nothing
         if line.startswith("| "):
-            left, _, right = line.strip("| ").partition(" | ")
+            # In cells a stroke has a backslash, within code as well.
+            left, _, right = (one.replace(r"\|", "|") for one in line.strip("| ").partition(" | "))
             lines += [f"  {_marks(left)}", *_fitted(_marks(right), "      ")]
         elif line.startswith("    "):
             lines.append(line)
@@ -100,6 +101,8 @@ def _fitted(words: str, indent: str) -> list[str]:
 
 def _marks(words: str) -> str:
     words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", words)
+    # A backslash before a mark of Markdown is none of the text, unless it stands in code.
+    words = re.sub(r"(`[^`]*`)|\\([*_<>\[\]])", lambda one: one[1] or one[2], words)
     # What is bold is no code: two stars may stand in that.
     words = re.sub(r"(`[^`]*`)|\*\*([^*`]+)\*\*", lambda one: one[1] or one[2], words)
     return words.replace("`", "")

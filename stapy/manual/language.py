@@ -28,6 +28,12 @@ _HOMES = {
     "{": "Statements", "}": "Statements",
 }  # fmt: skip
 
+# Sections of signs that mean something else in another place.
+_ALSO = {
+    "?": "Probes", "!": "Probes", ".": "Probes", "{": "Probes", "}": "Probes", "=": "Aliases",
+    "+=": "Aliases", "&": "Target variables", "+": "foreach", "-": "foreach",
+}  # fmt: skip
+
 
 class LanguageSection(Record):
     """A chapter of the language's page."""
@@ -42,6 +48,13 @@ class LanguageSection(Record):
     def page(self) -> str:
         """Return it as Markdown whose blocks of code are indented."""
         return f"## {self.title}\n{_FENCE.sub(_indented, self.text)}"
+
+
+def sections_of(word: str) -> list[LanguageSection]:
+    """Find all sections that tell of a word: its own, and that of a sign's other meaning."""
+    found = section_of(word)
+    also = [one for one in sections() if one.title == _ALSO.get(word)]
+    return [*([found] if found else []), *also]
 
 
 def section_of(word: str) -> LanguageSection | None:

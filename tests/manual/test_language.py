@@ -66,6 +66,25 @@ def test_words_that_are_no_names() -> None:
     assert listed is not None and set(listed[1].split()) == set(KEYWORDS)
 
 
+@pytest.mark.parametrize(
+    ("sign", "others"),
+    [
+        ("?", [("Probes", "POINT ?"), ("Expressions", "x ? y : z")]),
+        ("!", [("Probes", "POINT !"), ("Expressions", "!x")]),
+        ("{", [("Probes", "syscall.{open,close}")]),
+        (".", [("Probes", "dots"), ("Expressions", "joins strings")]),
+        ("=", [("Aliases", "probe NAME = POINTS")]),
+        ("+=", [("Aliases", "probe NAME += POINTS")]),
+        ("&", [("Target variables", "&$x->m")]),
+        ("-", [("foreach", "(k in a-)")]),
+    ],
+)
+def test_signs_of_two_meanings(sign: str, others: list[tuple[str, str]]) -> None:
+    found = {one.title: one.text for one in language.sections_of(sign)}
+    for title, words in others:
+        assert words in found[title], (sign, title)
+
+
 @pytest.mark.parametrize("word", [*KEYWORDS, *PRINTERS, *AT_WORDS, *MARKS, "%{", "%}"])
 def test_the_section_of_a_word_has_it(word: str) -> None:
     section = language.section_of(word)
