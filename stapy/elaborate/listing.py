@@ -8,14 +8,13 @@ from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.resolve import Resolver
-from stapy.elaborate.names.pointtree import is_internal
+from stapy.elaborate.names.pointtree import built_in, is_internal, spellings
 from stapy.elaborate.names.privilege import STAPUSR
 from stapy.elaborate.names.syntax import markers
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 from stapy.parse import nodes as n
 from stapy.parse.doc_comment import parse_comment
-from stapy.probes.families import families
 from stapy.probes.family import is_unprivileged
 from stapy.record import Record
 
@@ -169,10 +168,9 @@ def dump(what: str, services: Services) -> list[str]:
     if what == "probe-types":
         everything = services.options.privilege != STAPUSR
         return sorted(
-            str(form)
-            for family in families()
-            if everything or is_unprivileged(family)
-            for form in family.forms
+            point
+            for point, node in spellings(built_in())
+            if everything or (node.family is not None and is_unprivileged(node.family))
         )
     if what == "probe-aliases":
         names = {".".join(parts) for parts, _ in services.library.alias_names()}

@@ -41,6 +41,8 @@ _ORDER = {
     "process": ["process"],
     "process.function": ["uprobe"],
     "process.mark": ["usdt"],
+    "debuginfod.process": ["process", "uprobe", "usdt", "taskevent"],
+    "python3.module": [],
     "process.data": ["taskevent"],
     "procfs": ["procfs"],
 }

@@ -269,6 +269,7 @@ def test_types_of_probes_for_everybody() -> None:
     assert "begin(number)" in shown
     assert {line.partition(".")[0].partition("(")[0] for line in shown} == {
         "begin",
+        "debuginfod",
         "end",
         "error",
         "never",

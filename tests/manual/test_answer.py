@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy.cli import main
+from stapy.elaborate.names.pointtree import built_in, spellings
 from stapy.manual.answer import plain
 from stapy.manual.families import all_known, family_pages, page_of
 from stapy.manual.language import sections
@@ -205,6 +206,16 @@ def test_every_family_has_its_points_told() -> None:
             found = page_of(str(form))
             assert found is not None and family.name in found.families, str(form)
             assert all_known(found, str(form)), str(form)
+
+
+def test_all_points_have_a_page() -> None:
+    """Those of no family as well: in programs of other languages, in builds of a path."""
+    listed = {point for point, _ in spellings(built_in())}
+    assert {"python3.module(string).function(string).return", "kernel.function(string)"} <= listed
+    assert any(point.startswith("debuginfod.archive(string).process(string).") for point in listed)
+    for point in listed:
+        found = page_of(point)
+        assert found is not None and all_known(found, point), point
 
 
 def test_summary_in_a_list(capsys: pytest.CaptureFixture[str], folder: str) -> None:

@@ -44,6 +44,39 @@ class PointNode(Record):
         return kinds[kind]
 
 
+def spellings(node: PointNode, above: str = "") -> Iterator[tuple[str, PointNode]]:
+    """List all points below a node as --dump-probe-types writes them, with their nodes."""
+    if above and (node.family is not None or node.interpreted):
+        yield above, node
+    for name, kinds in node.children.items():
+        for kind, below in kinds.items():
+            word = f"{name}({kind})" if kind else name
+            yield from spellings(below, f"{above}.{word}" if above else word)
+
+
+def built_in() -> PointNode:
+    """Make the tree of all points but aliases: of families, of other languages, of builds."""
+    root = PointNode()
+    for family in families():
+        for form in family.forms:
+            _enter_form(root, form).family = family
+    for alias, written in interpreted.FORMS.items():
+        for form in written:
+            _enter_form(root, form).interpreted = alias
+    # All that may follow `process("PATH")` follows it behind `debuginfod`, too.
+    programs = root.child("process", "string")
+    above = root.child(builds.WORD, "")
+    for node in (above, above.child("archive", "string")):
+        node.children["process"] = {"string": programs}
+    return root
+
+
+def _enter_form(node: PointNode, form: Form) -> PointNode:
+    for name, kind in form.components:
+        node = node.child(name, kind)
+    return node
+
+
 class PointMatch(Record):
     """Where a point leads: the node, the components without wildcards, and what is left."""
 
@@ -103,14 +136,7 @@ class PointTree:
     """The tree, and matching."""
 
     def __init__(self, names: SymbolTable) -> None:
-        self.root = PointNode()
-        for family in families():
-            for form in family.forms:
-                self._form(form).family = family
-        for alias, spellings in interpreted.FORMS.items():
-            for form in spellings:
-                self._form(form).interpreted = alias
-        self._share_programs()
+        self.root = built_in()
         self._names = names
         self._user_aliases = 0
         self._exact: frozenset[str] | None = None
@@ -119,19 +145,6 @@ class PointTree:
         for row in names.services.library.alias_names():
             self._waiting.setdefault(row[0][0], []).append(row)
         self.refresh()
-
-    def _share_programs(self) -> None:
-        """Let all that may follow ``process("PATH")`` follow it behind ``debuginfod``, too."""
-        programs = self.root.child("process", "string")
-        above = self.root.child(builds.WORD, "")
-        for node in (above, above.child("archive", "string")):
-            node.children["process"] = {"string": programs}
-
-    def _form(self, form: Form) -> PointNode:
-        node = self.root
-        for name, kind in form.components:
-            node = node.child(name, kind)
-        return node
 
     def _enter(self, name: str) -> None:
         """Enter the library aliases that begin with ``name``, all of them for a wildcard."""
