@@ -68,6 +68,8 @@ def check(options: Options) -> None:
         _check_metrics(options)
     if options.effect or options.effect_runs:
         _check_effect(options)
+    if options.vm and options.monitor and options.last_pass == 5:
+        raise UsageError("--monitor cannot be given with --vm, whose machine has no terminal.")
     if options.vm and _is_bulk(options) and options.last_pass == 5:
         raise UsageError("-b cannot be given with --vm: its files would end with the machine.")
     if options.vm and options.release:

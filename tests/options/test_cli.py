@@ -164,6 +164,8 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--on-overload=disarm", "-DSTP_NO_OVERLOAD", "x.stp"], "with -D STP_NO_OVERLOAD"),
         (["--on-overload=throttle", "-g", "--suppress-time-limits", "x.stp"], "--on-overload"),
         (["-F", "--vm", "x.stp"], "the machine ends with the command"),
+        (["--monitor", "--vm", "x.stp"], "--monitor cannot be given with --vm, whose machine has"),
+        (["--monitor=5", "--vm=6.1", "x.stp"], "--monitor cannot be given with --vm"),
         (["-b", "--vm", "x.stp"], "its files would end with the machine"),
         (["-F", "-c", "ls", "x.stp"], "-F without -o"),
         (["-i", "-"], "-i reads its commands from standard input"),
