@@ -298,13 +298,9 @@ class Cache:
         with contextlib.suppress(OSError):
             (self.root / "last_clean").write_bytes(b"")
         now, total, removed = time.time(), 0, 0
-        entries: list[tuple[float, int, Path]] = []
-        for summary in self.root.glob("*/??/*.sum"):
-            path = summary.with_suffix("")
-            try:
-                entries.append((summary.stat().st_mtime, _size(path), path))
-            except OSError:
-                self._drop(path)
+        entries, lost = self._entries()
+        for path in lost:
+            self._drop(path)
         for path in self.root.glob("*/??/*"):
             if re.fullmatch(_LEFT_OVER, path.name) and not exists(_sum_path(path)):
                 with contextlib.suppress(OSError):
@@ -316,6 +312,22 @@ class Cache:
                 self._drop(path)
                 removed += 1
         return removed
+
+    def size(self) -> int:
+        """Return how many bytes the entries have: what the limit is for, and nothing else."""
+        return sum(size for _, size, _ in self._entries()[0])
+
+    def _entries(self) -> tuple[list[tuple[float, int, Path]], list[Path]]:
+        """List entries with time of use and size in bytes, and those whose content has gone."""
+        found: list[tuple[float, int, Path]] = []
+        lost = []
+        for summary in self.root.glob("*/??/*.sum"):
+            path = summary.with_suffix("")
+            try:
+                found.append((summary.stat().st_mtime, _size(path), path))
+            except OSError:
+                lost.append(path)
+        return found, lost
 
 
 def _sum_path(path: Path) -> Path:

@@ -250,10 +250,10 @@ def cache() -> Finding:
     place = cache_place()
     folder = place.folder
     limit = Cache(folder).setting("cache_mb_limit", DEFAULT_LIMIT_MB)
-    size = sum(_sizes(folder)) / (1 << 20)
+    size = Cache(folder).size() / (1 << 20)
     # What is made counts at once, what is too much goes later.
     much = f", brought below {limit} MB when something is made" if size > limit else ""
-    text = f"{folder}, {size:.0f} of {limit} MB{much}, of {_owner(folder)}"
+    text = f"{folder}, {size:.0f} of {limit} MB{much}{_beside(folder)}, of {_owner(folder)}"
     if place.complaint:
         return Finding("cache", LIMITED, f"{text}; {place.complaint}",
                        f"chown -R {os.geteuid()} {folder}, or set $XDG_CACHE_HOME")  # fmt: skip
@@ -261,6 +261,20 @@ def cache() -> Finding:
         return Finding("cache", LIMITED, f"{text}; it cannot be written: everything is made anew",
                        "set $XDG_CACHE_HOME to a folder that can be")  # fmt: skip
     return Finding("cache", OK, text)
+
+
+# Folders of the cache that the limit leaves alone: what was asked for stays until it is removed.
+_BESIDE = {
+    "kernels": "of fetched kernels ('stapy kernel remove' takes them)",
+    "userland": "of programs for guests",
+    "lists": "of lists of packages",
+}
+
+
+def _beside(folder: Path) -> str:
+    """Name what lies in the cache without a limit, in megabytes; "" for nothing worth a word."""
+    found = ((sum(_sizes(folder / name)) >> 20, what) for name, what in _BESIDE.items())
+    return "".join(f", and {size} MB {what}" for size, what in found if size)
 
 
 def _sizes(folder: Path) -> Iterator[int]:

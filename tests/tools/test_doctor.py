@@ -13,6 +13,7 @@ import pytest
 from stapy import cli
 from stapy.arch import X86_64
 from stapy.build import tools
+from stapy.cache import Cache
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel
 from stapy.kernel.config import Config
@@ -159,6 +160,28 @@ def test_a_cache_that_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(others))
     row = examination.cache()
     assert row.state == LIMITED and f"'{others}/stapy' is not used" in row.text
+
+
+def test_fetched_kernels_are_no_part_of_what_the_cache_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "stapy"
+    folder.mkdir(0o700)
+    (folder / "cache_mb_limit").write_text("2")
+    for name, size in (("kernels/boot/vmlinuz", 5), ("userland/a", 3), ("lists/b", 0)):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_bytes(bytes(size << 20))
+    Cache(folder).put_bytes("unit", "ab" * 32, bytes(1 << 20))
+    beside = ", and 5 MB of fetched kernels ('stapy kernel remove' takes them), and 3 MB of pro"
+    text = examination.cache().text
+    assert text.startswith(f"{folder}, 1 of 2 MB{beside}"), text
+    assert "lists" not in text
+    Cache(folder).put_bytes("unit", "cd" * 32, bytes(2 << 20))
+    text = examination.cache().text
+    assert text.startswith(f"{folder}, 3 of 2 MB, brought below 2 MB when something is made, and 5")
+    assert Cache(folder).clean() == 1 and (folder / "kernels/boot/vmlinuz").exists()
+    assert ", 2 of 2 MB, and 5 MB" in examination.cache().text
 
 
 ROWS = [Finding("kernel", OK, "6.1-x"), Finding("btf", LIMITED, "none"), Finding("qemu", OK, "")]
