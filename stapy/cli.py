@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,7 @@ from stapy.combinations import check
 from stapy.ending import EndingSignals
 from stapy.options import Options, foreign
 from stapy.options.given import GivenOptions, place_of
-from stapy.options.option import Option, UsageError
+from stapy.options.option import MissingScriptError, Option, UsageError
 from stapy.options.setters import MESSAGE_FORMATS
 from stapy.options.table import TABLE
 from stapy.options.tools import ALWAYS_TOOLS, TOOLS
@@ -105,8 +106,20 @@ def parse(words: list[str], script: str | None = None, defaults: int = 0) -> Opt
     if script is not None:
         _SHORT["e"].set(options, script)
     _place(options, plain)
-    check(options)
+    try:
+        check(options)
+    except MissingScriptError as error:
+        raise UsageError(f"{error}{_taken_as_value(words)}") from None
     return options
+
+
+def _taken_as_value(words: list[str]) -> str:
+    """Name the script that an option has taken as its value, "" when none has."""
+    for group in groups(words):
+        option = option_of(group[0])
+        if option and len(group) > 1 and group[1].endswith(".stp"):
+            return f" '{group[1]}' was taken as the {option.value} of {option.written('')}."
+    return ""
 
 
 def _parse_long(options: Options, text: str, queue: list[str], given: GivenOptions) -> None:
@@ -142,14 +155,26 @@ def _parse_short(
                     f"unknown option '{word}' (an argument of the script that begins with"
                     f" '-' stands behind '--': stapy SCRIPT -- {word})"
                 )
-            raise UsageError(_unknown_option("-" + letter, []))
+            raise UsageError(_unknown_option("-" + letter, []) + _two_dashes(word))
         if not option.value:
             given.enter(options, option, "")
             continue
         if not letters and not queue:
             raise UsageError(f"option '-{letter}' needs a value: {option.value}")
-        given.enter(options, option, letters or queue.pop(0))
+        meant = _two_dashes(word)
+        if meant and letters:
+            options.notices.append(f"'{word}' is '-{letter} {letters}'{meant}")
+        try:
+            given.enter(options, option, letters or queue.pop(0))
+        except UsageError as error:
+            raise UsageError(str(error).rstrip(".") + meant if meant else str(error)) from None
         return
+
+
+def _two_dashes(word: str) -> str:
+    """Ask whether a word of letters is meant for the long option whose name it is."""
+    name = word[1:].partition("=")[0]
+    return f"; did you mean '-{word}'?" if len(name) > 1 and name in _LONG else ""
 
 
 def place_of_group(group: list[str]) -> object:
@@ -390,7 +415,23 @@ def _obey(words: list[str]) -> int:
     status = session.main()
     if status and session.at_pass in (1, 2, 3) and options.script_file is not None:
         _tell_of_first_line(session)
+    if status and session.at_pass == 1:
+        _tell_of_quotes(session)
     return status
+
+
+def _tell_of_quotes(session: Session) -> None:
+    """Tell that a script of one word has lost the others to its arguments: the quotes are missing.
+
+    Every script has braces or a blank.
+    """
+    options = session.options
+    alone = options.script_text
+    if alone and options.arguments and not re.search(r"[\s{]", alone):
+        session.note(
+            f"hint: the script is '{alone}', the words behind it are its arguments: it stands in "
+            f"quotes, -e '{alone} {options.arguments[0]} …'"
+        )
 
 
 def _tell_of_first_line(session: Session) -> None:

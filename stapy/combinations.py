@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.options.option import UsageError
+from stapy.options.option import MissingScriptError, UsageError
 from stapy.options.setters import HostsFile
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def check(options: Options) -> None:
         return
     has_script = options.script_file is not None or options.script_text is not None
     if not (has_script or options.interactive) and options.listing is None:
-        raise UsageError("A script must be specified. Try 'stapy --help'.")
+        raise MissingScriptError("A script must be specified. Try 'stapy --help'.")
     if options.listing is not None and options.script_text is not None:
         raise UsageError("-l and -L take a probe point, not a script.")
     if options.listing is not None and options.listing.lstrip().startswith("-"):

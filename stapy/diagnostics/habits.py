@@ -52,9 +52,9 @@ def foreign_language(text: str) -> Foreign | None:
         (_TICK, "DTrace", _from_tick),
         (_DTRACE, "DTrace", _from_dtrace),
         (_BPFTRACE, "bpftrace", _from_bpftrace),
-        (_BOTH, "bpftrace and DTrace", _from_both),
+        (_BOTH, "bpftrace or DTrace", _from_both),
         (_PERF, "perf", _from_perf),
-        (_FILTER, "bpftrace and DTrace", _from_filter),
+        (_FILTER, "bpftrace or DTrace", _from_filter),
     ):
         found = pattern.match(text)
         if found and found["probe"].rstrip(":"):

@@ -14,6 +14,10 @@ class UsageError(Exception):
     """A command line that cannot be obeyed; the text says why."""
 
 
+class MissingScriptError(UsageError):
+    """A command line that has options and no script."""
+
+
 class Option:
     """One row of the table.
 

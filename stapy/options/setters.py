@@ -198,15 +198,22 @@ MAX_PID = 1 << 22  # the kernel's own limit
 def target(options: Options, value: str) -> None:
     """Take the number of a process."""
     if not is_number(value, 1, MAX_PID):
-        raise UsageError(f"Invalid target process ID number '{value}'.")
+        raise UsageError(f"Invalid target process ID number '{value}'.{_of_program('-x ', value)}")
     options.target = int(value)
 
 
 def namespaces(options: Options, value: str) -> None:
     """Take the number of a process."""
     if not is_number(value, 1, MAX_PID):
-        raise UsageError(f"Invalid process ID number '{value}' for --target-namespaces.")
+        way = _of_program("--target-namespaces=", value)
+        raise UsageError(f"Invalid process ID number '{value}' for --target-namespaces.{way}")
     options.namespaces = int(value)
+
+
+def _of_program(option: str, value: str) -> str:
+    """Say how the number of a program's process is found, where a program is named."""
+    is_name = re.fullmatch(r"[A-Za-z][\w.+-]*", value)
+    return f" The process of a program: {option}$(pidof -s {value})" if is_name else ""
 
 
 def _seconds(value: str) -> float:
@@ -302,7 +309,12 @@ def compatible(options: Options, value: str) -> None:
     """Take a version that is not of the future."""
     from stapy.options.versions import compare_versions
 
-    if not value or not value[0].isdigit() or compare_versions(value, LANGUAGE_VERSION) > 0:
+    if not re.match("[0-9]", value):
+        raise UsageError(
+            f"Invalid --compatible '{value}' (should be a version of SystemTap, such as"
+            f" {LANGUAGE_VERSION})."
+        )
+    if compare_versions(value, LANGUAGE_VERSION) > 0:
         raise UsageError(
             f"systemtap version {LANGUAGE_VERSION} cannot be compatible with future version {value}"
         )

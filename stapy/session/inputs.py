@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from shlex import quote
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from stapy.options import Options
     from stapy.session.messages import PassMessages
 
+_MOST_SHOWN = 60  # characters of a script's text that was taken for a file
 _ELF = b"\x7fELF"  # what modules and programs begin with
 
 
@@ -44,7 +46,7 @@ def read_texts(session: PassMessages) -> list[tuple[str, str]]:
                 "E0190",
                 f"Input file '{options.script_file}' is missing or unreadable: {error.strerror}",
                 kind="parse error",
-                hint=_meant_for_option(options),
+                hint=_meant(options),
             )
         if data.startswith(_ELF):
             _refuse_compiled(session, options.script_file)
@@ -87,10 +89,32 @@ def _refuse_compiled(session: PassMessages, file: str) -> NoReturn:
     )
 
 
-def _meant_for_option(options: Options) -> str:
-    """Suggest what a file that is none may be: the value of the option before it, or a tool."""
-    word = options.apart.get(options.script_file or "")
-    return f"did you mean {word}?" if word else _meant_for_tool(options.script_file or "")
+def _meant(options: Options) -> str:
+    """Suggest what a file that is none may be.
+
+    That is the value of the option before it, a script's text, a tool or another file.
+    """
+    name = options.script_file or ""
+    word = options.apart.get(name)
+    if word:
+        return f"did you mean {word}?"
+    text = " ".join([name, *options.arguments])
+    if "{" in name or re.match(r"\s*(?:probe|global|private|function)\s", text):
+        shown = text if len(text) < _MOST_SHOWN else text[:_MOST_SHOWN] + "…"
+        return f"did you mean -e? stapy -e {quote(shown)}"
+    return _meant_for_tool(name) or _near_script(Path(name))
+
+
+def _near_script(path: Path) -> str:
+    """Suggest a script of the same folder."""
+    from stapy.diagnostics.suggest import nearest
+
+    try:
+        names = sorted(file.name for file in path.parent.iterdir() if file.suffix == ".stp")
+    except OSError:
+        return ""
+    near = [name for name in names if name == path.name + ".stp"] or nearest(path.name, names, 1)
+    return f"did you mean '{path.with_name(near[0])}'?" if near else ""
 
 
 def _meant_for_tool(word: str) -> str:

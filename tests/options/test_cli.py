@@ -84,6 +84,16 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--download-debuginfo=" + "9" * 5000, "x.stp"], "is not a valid value. Use 'yes'"),
         (["-S", "9" * 5000, "-o", "f", "x.stp"], "for -S (should be 1-1073741824)."),
         (["-x", "abc", "x.stp"], "Invalid target process ID number 'abc'."),
+        (["-x", "bash", "x.stp"], "The process of a program: -x $(pidof -s bash)"),
+        (["--target-namespaces=bash", "x.stp"], "--target-namespaces=$(pidof -s bash)"),
+        (["-vm", "ok.stp"], "Invalid module name 'ok.stp' (may only use alphanumerics and"),
+        (["-vm", "ok.stp"], "; did you mean '--vm'?"),
+        (["-plot=a.svg", "ok.stp"], "'lot=a.svg' (should be 1-5); did you mean '--plot=a.svg'?"),
+        (["-format=json", "ok.stp"], "did you mean '--format=json'?"),
+        (["--build-in", "ok.stp"], "'ok.stp' was taken as the IMAGE of --build-in."),
+        (["-o", "ok.stp"], "A script must be specified. Try 'stapy --help'. 'ok.stp' was taken"),
+        (["--compatible=abc", "x.stp"], "Invalid --compatible 'abc' (should be a version of Sys"),
+        (["--compatible=", "x.stp"], "Invalid --compatible ''"),
         (["-x", "4194305", "x.stp"], "Invalid target process ID number '4194305'."),
         (["-S", "1", "x.stp"], "-S needs an output file (-o FILE)."),
         (["-o", "", "x.stp"], "-o needs the name of a file."),
@@ -192,6 +202,14 @@ def test_refused(words: list[str], text: str) -> None:
     with pytest.raises(UsageError, match=None) as caught:
         parse(words)
     assert text in str(caught.value)
+
+
+def test_a_long_option_with_one_dash_is_told_where_it_is_another() -> None:
+    assert parse(["ok.stp", "-monitor"]).notices == [
+        "'-monitor' is '-m onitor'; did you mean '--monitor'?"
+    ]
+    for words in (["-vp", "4", "ok.stp"], ["-vm", "name", "ok.stp"], ["-vp4", "ok.stp"]):
+        assert parse(words).notices == []
 
 
 def test_usage_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
