@@ -87,6 +87,16 @@ class Expectation:
     def report(self) -> None:
         """Add the message."""
         token = self.token
+        comma = self._comma_before_body()
+        if comma is not None:
+            self.actions.error(
+                "E0105",
+                "expected a probe point behind ','",
+                comma.span,
+                "the body follows, not a point",
+                hint="leave the ',' out, or name another point",
+            )
+            return
         message, code = self._message()
         if token is None:
             span = self.feed.end
@@ -115,6 +125,47 @@ class Expectation:
         if kinds & {"RPAREN", "RBRACK", "COMMA", "COLON", "SEMI"} and kinds & {"PLUS", "LAND"}:
             return self._after_value(), "E0105"
         return "expected " + self._names(), "E0105"
+
+    def _comma_before_body(self) -> Token | None:
+        """Find the ',' of a probe's points that the body follows; None for other mistakes.
+
+        Behind a comma '{' begins a group of points, so the grammar stumbles over something in the
+        body that no group has, or over what is behind it.
+        """
+        tokens, depth = self.feed.tokens, 0
+        for index in range(min(self.at, len(tokens) - 1), 1, -1):
+            kind = tokens[index].type
+            depth += (kind == "RBRACE") - (kind == "LBRACE")
+            if kind in _DECLARATION_WORDS:
+                return None
+            if kind == "LBRACE" and tokens[index - 1].type == "COMMA" and depth <= 0:
+                is_body = depth == 0 or self._is_no_group(index)
+                return tokens[index - 1] if is_body and self._heads_probe(index - 1) else None
+        return None
+
+    def _is_no_group(self, brace: int) -> bool:
+        """Tell whether what was found behind a '{' is nothing that a group of points has."""
+        token, before = self.token, self.before
+        if token is None or before is None:
+            return False
+        if token.type in _OF_STATEMENTS or token.type in ASSIGNMENTS:
+            return True
+        if self.at == brace:
+            return token.type != "COMMA"
+        if token.type == "RPAREN" and before.type == "LPAREN":
+            return True  # exit(): what a point takes is never empty
+        # println(x), if (x): no point begins with such a word and takes anything
+        return self.feed.tokens[brace + 1].value in (*PRINTERS, *_STATEMENTS)
+
+    def _heads_probe(self, comma: int) -> bool:
+        """Tell whether a ',' stands between the points of a probe, outside of any brace."""
+        depth = 0
+        for index in range(comma, -1, -1):
+            kind = self.feed.tokens[index].type
+            depth += (kind == "RBRACE") - (kind == "LBRACE")
+            if depth < 0 or kind in ("SEMI", *_DECLARATION_WORDS):
+                return kind == "PROBE"
+        return False
 
     def _at_top(self) -> bool:
         return {"PROBE", "GLOBAL"} <= self.kinds and not self._member()
@@ -271,6 +322,8 @@ class Expectation:
             return f"a '{_BRACKETS[self.opened[-1].type]}' is missing before this declaration"
         if token.value in ("long", "string") and self._in_head("FOR"):
             return f"variables have no type declaration: leave out '{token.value}'"
+        if token.type == "IDENT" and {"STRING", "NUMBER"} <= kinds and len(kinds) <= 3:
+            return f'text stands in double quotes: "{token.value}"'
         if token.type == "IDENT":
             if before is not None and before.value in _C_TYPES:
                 of_c = f"{before.value} {token.value}"
@@ -307,6 +360,7 @@ class Expectation:
         return ""
 
 
+_OF_STATEMENTS = frozenset(["SEMI", "ARROW", "INCR", "DECR", "LBRACK", *KEYWORDS.values()])
 _CURLY = frozenset("“”„‟«»‘’‚‛")
 _C_TYPES = frozenset(["int", "long", "unsigned", "char", "short", "string", "size_t", "auto"])
 _DECLARATION_WORDS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})

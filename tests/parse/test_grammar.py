@@ -98,6 +98,10 @@ def test_a_variable_with_a_type_is_one_mistake(head: str, hint: str) -> None:
         ("probe begin { for (i = 0; i < 10) print(i) }", "expected ';'", ""),
         ("probe begin { println(“hi”) }", "expected ')'",
          "strings stand in straight double quotes, not in “"),
+        ("probe kernel.function(vfs_read) { }", "expected literal string or number",
+         'text stands in double quotes: "vfs_read"'),
+        ("probe begin, { exit() }", "expected a probe point behind ','",
+         "leave the ',' out, or name another point"),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_named(text: str, message: str, hint: str) -> None:
