@@ -224,6 +224,24 @@ def test_a_variable_of_the_entry_that_the_return_does_not_have(
     assert advice in item.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("probe timer.s { }", "such as timer.s(5)"),
+        ('probe timer.s("x") { }', "such as timer.s(5)"),
+        ("probe kernel.function { }", 'such as kernel.function("NAME")'),
+        ("probe end.what { }", ""),
+        ('probe timer.profile("x") { }', "write timer.profile"),
+        ("global a probe begin { a = 1; println(@avg(a)) }",
+         "a statistic is filled with '<<<', not with '='"),
+        ('global a probe begin { a <<< 1; a = "x" }',
+         "a statistic is filled with '<<<', not with '='"),
+    ],
+)  # fmt: skip
+def test_an_argument_and_a_statistic_are_shown_how_they_are_written(text: str, hint: str) -> None:
+    assert s.run(text).diagnostics.errors[0].hint == hint
+
+
 def test_a_variable_that_nothing_has_is_no_matter_of_the_entry() -> None:
     result = s.run(ENTRY + "probe calls.read.return { println(nothing_has) }")
     (item,) = result.diagnostics.errors

@@ -142,6 +142,8 @@ def _convert_hint(expected: p.Type, found: p.Type) -> str:
         return "strtol(text, 10) makes a number of a string"
     if expected == p.STRING and found == p.LONG:
         return 'sprint(number) or sprintf("%d", number) makes a string'
+    if expected == p.STATS:
+        return "a statistic is filled with '<<<', not with '='"
     if found == p.STATS:
         return "read a statistic with @count, @sum, @avg, …"
     return ""

@@ -24,6 +24,7 @@ NOT_YET = {"input", "nfs", "nfsd"}
 NOT_YET_OF_PROCESSES = {"insn"}
 
 
+_EXAMPLES = {"string": '"NAME"', "number": "5"}  # the first that a name takes is shown
 _FEW = 16  # names that a message can hold
 # Modifiers, and the name that they stand behind.
 _BEHIND = {"maxactive": "return"}
@@ -35,6 +36,9 @@ def explain(error: PointError, mismatch: Mismatch, above: str, lists: Lists) -> 
     if mismatch.kinds:
         wanted = " or ".join(f"a {k} argument" if k else "no argument" for k in mismatch.kinds)
         error.notes = [f"'{component.name}' takes {wanted}"]
+        point = f"{above}.{component.name}" if above else component.name
+        example = next((text for kind, text in _EXAMPLES.items() if kind in mismatch.kinds), "")
+        error.hint = f"such as {point}({example})" if example else f"write {point}"
         return
     # Names that begin so are for the library's own use, and no user means them.
     names = [name for name in mismatch.candidates if not name.startswith("__")]
