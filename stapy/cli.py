@@ -60,18 +60,8 @@ def usage() -> str:
         "",
         "Options:",
     ]
-    lines += [f"  {option_names(option):<28} {option.help}" for option in TABLE]
+    lines += [f"  {option.names():<28} {option.help}" for option in TABLE]
     return "\n".join(lines)
-
-
-def option_names(option: Option) -> str:
-    """Join the names of an option and its value: ``-m NAME``, ``--color[=WHEN]``."""
-    names = [f"-{option.short}"] if option.short else []
-    names += [f"--{option.long}"] if option.long else []
-    text = ", ".join(names)
-    if option.value.startswith("["):
-        return f"{text}[={option.value[1:-1]}]"
-    return text + (("=" if option.long else " ") + option.value if option.value else "")
 
 
 def version() -> str:

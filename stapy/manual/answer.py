@@ -11,6 +11,9 @@ from stapy.diagnostics.habits import variable_hint
 from stapy.diagnostics.suggest import nearest
 from stapy.manual import families, language, text
 from stapy.manual.library import open_reference
+from stapy.options import foreign
+from stapy.options.option import UsageError
+from stapy.options.table import TABLE
 from stapy.parse.tokens import AT_WORDS, KEYWORDS, MARKS, OPERATORS, PRINTERS
 from stapy.terminal import writing
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from stapy.manual.entries import DocEntry
     from stapy.manual.library import Reference
     from stapy.options import Options
+    from stapy.options.option import Option
 
 _PATTERN = re.compile(r"[*?\[]")
 _WIDTH = 100
@@ -33,6 +37,9 @@ def answered(options: Options, diagnostics: Diagnostics) -> bool:
     """
     reference = open_reference(options)
     wanted = (options.doc or "").strip().removeprefix("probe ").removeprefix("function ")
+    if wanted not in _SIGNS and (option := _option(wanted)):
+        writing.write(f"{option.names()}\n  {_about(option)}\n\nstapy --help lists all options.\n")
+        return True
     bare = re.sub(r'"[^"]*"|\([^)]*\)', "", wanted)
     if _PATTERN.search(bare) and wanted not in _SIGNS:
         return _listed(reference, wanted, diagnostics)
@@ -55,6 +62,28 @@ def answered(options: Options, diagnostics: Diagnostics) -> bool:
         return True
     _unknown(reference, wanted, bare, diagnostics)
     return False
+
+
+def _option(word: str) -> Option | None:
+    """Find the option of the command line that a word with its dashes names."""
+    name = word.partition("=")[0]
+    for option in (*TABLE, *foreign.TABLE):
+        if name in (f"-{option.short}", f"--{option.long}") and name.strip("-"):
+            return option
+    return None
+
+
+def _about(option: Option) -> str:
+    """Say what an option is for, or why stapy has it in name only."""
+    from stapy.options import Options
+
+    scratch = Options()
+    try:
+        if not option.help:
+            option.set(scratch, "")
+    except UsageError as error:
+        return str(error)
+    return option.help or "; ".join(scratch.notices)
 
 
 def _behind_alias(reference: Reference, bare: str) -> list[DocEntry]:
@@ -140,6 +169,11 @@ def _unknown(reference: Reference, wanted: str, bare: str, diagnostics: Diagnost
     names = [*words, *reference.names(), *families.points()]
     near = _meant(bare, names)
     near = near or nearest(bare, names)
+    notes = ["stapy --doc 'PATTERN' lists names: stapy --doc '*stack*'"]
+    if re.match("--?[a-z]", wanted):
+        notes = ["stapy --help lists all options"]
+    if _is_of_libc(wanted):
+        notes.insert(0, f'process("libc.so.6").function("{wanted}") is that of the C library')
     diagnostics.error(
         "semantic error",
         "E0195",
@@ -147,5 +181,17 @@ def _unknown(reference: Reference, wanted: str, bare: str, diagnostics: Diagnost
         "kind of probe point or word of the language",
         hint=variable_hint(bare)
         or (f"did you mean {' or '.join(repr(one) for one in near)}?" if near else ""),
-        notes=["stapy --doc 'PATTERN' lists names: stapy --doc '*stack*'"],
+        notes=notes,
     )
+
+
+def _is_of_libc(name: str) -> bool:
+    """Tell whether this machine's C library has a function or variable of that name."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        return False
+    import ctypes
+
+    try:
+        return hasattr(ctypes.CDLL("libc.so.6"), name)
+    except OSError:
+        return False

@@ -55,6 +55,15 @@ class Option:
         self.run, self.words = run, words
         self.again, self.alike, self.is_named = again, alike, is_named
 
+    def names(self) -> str:
+        """Join the names of the option and its value: ``-m NAME``, ``--color[=WHEN]``."""
+        names = [f"-{self.short}"] if self.short else []
+        names += [f"--{self.long}"] if self.long else []
+        text = ", ".join(names)
+        if self.value.startswith("["):
+            return f"{text}[={self.value[1:-1]}]"
+        return text + (("=" if self.long else " ") + self.value if self.value else "")
+
     def written(self, value: str) -> str:
         """Write the option with a value as on a command line."""
         name = f"--{self.long}" if self.long else f"-{self.short}"

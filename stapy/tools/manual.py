@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 
-from stapy.cli import option_names
 from stapy.options.table import TABLE
 from stapy.options.tools import TOOLS
 from stapy.run import merge
@@ -171,7 +170,7 @@ def _text(text: str) -> str:
 
 def stapy_page() -> str:
     """Write the page stapy(1)."""
-    rows = [f".TP\n.B {_text(option_names(one))}\n{_text(one.help)}\n" for one in TABLE]
+    rows = [f".TP\n.B {_text(one.names())}\n{_text(one.help)}\n" for one in TABLE]
     tools = [f".TP\n.B {name}\n{_text(text)}\n" for name, text in TOOLS.items()]
     rows = [*tools, ".SH OPTIONS\n", *rows]
     return _HEAD + '.TH STAPY 1 "" "stapy"\n' + _STAPY + "".join(rows) + _STAPY_END

@@ -42,6 +42,12 @@ def doc(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, out, err
 
 
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Return the messages to a question, with their notes."""
+    assert main([*words]) == 1
+    return capsys.readouterr().err
+
+
 def test_function(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     status, out, err = doc(capsys, "-I", folder, "--doc", "twice")
     assert (status, err) == (0, "")
@@ -51,6 +57,32 @@ def test_function(capsys: pytest.CaptureFixture[str], folder: str) -> None:
         "    Returns: their sum\n\n    Example:\n        println(twice(2))\n\n    From mine.stp\n"
     )
     assert doc(capsys, "-I", folder, "--doc", "twice()") == (status, out, err)
+
+
+@pytest.mark.parametrize(
+    ("word", "lines"),
+    [
+        ("-T", "-T SECONDS\n  stop after SECONDS\n"),
+        ("--vm", "--vm[=RELEASE]\n  run the module in a"),
+        ("--vm=6.1", "--vm[=RELEASE]\n"),
+        ("--bpf", "--bpf\n  --bpf is not supported: "),
+    ],
+)
+def test_an_option(capsys: pytest.CaptureFixture[str], word: str, lines: str) -> None:
+    status, out, err = doc(capsys, f"--doc={word}")
+    assert (status, err) == (0, "") and out.startswith(lines)
+    assert out.endswith("\n\nstapy --help lists all options.\n")
+
+
+def test_what_dashes_make_is_no_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "lists all options" not in "".join(doc(capsys, "--doc=--")[1:])
+    assert "stapy --help lists all options" in told(capsys, "--doc=--nosuch")
+
+
+def test_a_function_of_the_c_library(capsys: pytest.CaptureFixture[str]) -> None:
+    point = 'process("libc.so.6").function("malloc")'
+    assert point in told(capsys, "--doc", "malloc")
+    assert "libc" not in told(capsys, "--doc", "mallocate")
 
 
 def test_alias(capsys: pytest.CaptureFixture[str], folder: str) -> None:
