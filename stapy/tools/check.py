@@ -98,13 +98,18 @@ def _write(asked: Asked, form: str, put: Callable[[str], None], strict: bool) ->
     """Check everything, and write messages as they are found where the form allows it."""
     status = 0
     whole: list[Outcome] = []
-    several = len(asked.kernels) > 1
+    of_script: list[Outcome] = []
     for outcome in _checked(asked):
         status = max(status, outcome.status(strict))
         if form in WHOLE:
             whole.append(outcome)
+        elif form == "json":
+            put(as_json(outcome))
         else:
-            put(as_json(outcome) if form == "json" else as_text(outcome, several))
+            of_script.append(outcome)
+            if len(of_script) == len(asked.kernels):
+                put(as_text(of_script))
+                of_script = []
     if form in WHOLE:
         put(WHOLE[form](whole))
     return status

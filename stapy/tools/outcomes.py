@@ -37,12 +37,25 @@ class Outcome(Record):
         return int(any(message.is_error or strict for message in self.messages))
 
 
-def as_text(outcome: Outcome, several: bool) -> str:
-    """Write messages one behind the other; with ``several`` kernels theirs is named first."""
-    texts = [one.text if one.text.endswith("\n") else f"{one.text}\n" for one in outcome.messages]
-    if several and texts:
-        texts.insert(0, f"--- {harmless(outcome.script)} for {outcome.kernel}\n")
-    return "".join(texts)
+def as_text(outcomes: list[Outcome]) -> str:
+    """Write the messages of one script, each once, behind the kernels that it is for.
+
+    With one kernel alone none is named.
+    """
+    kernels: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        for message in outcome.messages:
+            text = message.text if message.text.endswith("\n") else f"{message.text}\n"
+            known = kernels.setdefault(text, [])
+            if outcome.kernel not in known:
+                known.append(outcome.kernel)
+    written, named = [], [outcomes[0].kernel] if len(outcomes) == 1 else []
+    for text, known in sorted(kernels.items(), key=lambda one: (-len(one[1]), one[1])):
+        if known != named:
+            written.append(f"--- {harmless(outcomes[0].script)} for {', '.join(known)}\n")
+            named = known
+        written.append(text)
+    return "".join(written)
 
 
 def as_json(outcome: Outcome) -> str:

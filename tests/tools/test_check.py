@@ -37,6 +37,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_what_is_wrong_for_several_kernels_is_told_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("wrong.stp").write_text("probe begin { x = }\n")
+    Path("both.stp").write_text(f"global unused\n{GOOD}")
+    assert check(*OLD, *NEW, "--message-format=short", "wrong.stp", "both.stp") == 1
+    out = capsys.readouterr().out
+    heads = [line for line in out.splitlines() if line.startswith("---")]
+    assert heads[0] == "--- wrong.stp for 6.1.0-test, 6.12.0-test" and out.count("E0105") == 1
+    assert "--- both.stp for 6.12.0-test" in heads and out.count("both.stp:2:14") == 1
+    assert len(heads) == len({*heads})
+
+
 def check(*words: str) -> int:
     return cli.main(["check", *words])
 
