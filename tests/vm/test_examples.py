@@ -183,3 +183,18 @@ def test_a_boot_of_systemd(release: str, guests: Guests, builds: Builds) -> None
     check_case(case, result)
     sample = GALLERY["slowboot"].told["sample"].partition("\n")[2]
     assert not shape.lacking(sample, result.stdout), result.stdout
+
+
+# The stacks of both pieces are cut to the same text; their sizes together tell what is counted.
+LEAKS = """
+# args: -DMAXMAPENTRIES=20000
+# command: python3 -IS {folder}/leak.py
+# expect: ^16665888 bytes in 2 pieces$
+"""
+
+
+def test_all_that_takes_memory(release: str, guests: Guests, builds: Builds) -> None:
+    """`memleak` follows calloc and realloc as well as malloc; what is moved is one piece."""
+    case = told_case(GALLERY["memleak"].path, LEAKS, FOLDER)
+    built = builds.ask(release, case).result()
+    check_case(case, run_built(guests.get(release), built, case.words(), case.timeout))
