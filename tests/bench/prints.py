@@ -3,6 +3,9 @@
 First by function, of the same C in a process (callgrind); then in guests, where each row has one
 thing more than the one before.
 
+Last, what the consumer takes for a megabyte of output, from its threads' own accounts of time: in
+such a guest a nanosecond is an instruction, of the kernel in its name as well.
+
 As in `hits`. What the consumer does meanwhile is told apart by stopping it while the calls are
 made, for the buffer has room for all of them.
 """
@@ -30,6 +33,15 @@ SHIM = HERE / "shim/kernel.c"
 _CALL = "/run/hits getppid"
 # The consumer is the parent of its command.
 _STOPPED = f"sh -c 'kill -STOP $PPID; {_CALL}; kill -CONT $PPID'"
+# Instructions of all threads of the consumer and bytes in its file, before and after the calls.
+_TAKEN = """
+account() {
+    cat /proc/$PPID/task/*/schedstat | awk '{ n += $1 } END { printf "%.0f ", n }'
+    stat -c %s out
+}
+sleep 1; before=$(account); /run/hits getppid; sleep 1; echo taken $before $(account)
+"""
+_WIDTHS = (20, 500)
 _RUNS = 5
 _LINES = 20_000
 _FUNCTIONS = (
@@ -96,3 +108,18 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
                 else:
                     cost = median(figure(result.stdout) for result in results) - bare
                     yield Row(title, cost, "instr")
+        for width in _WIDTHS:
+            yield _consumer_row(kernel, machine, width, Path(tempfile.mkdtemp(dir=scratch)))
+
+
+def _consumer_row(kernel: Kernel, machine: Machine, width: int, folder: Path) -> Row:
+    """Measure what the consumer takes to bring lines of a width into a file in memory."""
+    title = f"{line(kernel)}, the consumer, for each MB of lines of {width} bytes"
+    body = f'printf("%{width - 1}d\\n", 1)'
+    words = ["-o", "out", "-c", f"sh -c {shlex.quote(_TAKEN)}", "-e", f"{ENTRY} {{ {body} }}"]
+    result = run_built(machine, build(kernel.release, words, folder), words, 300)
+    found = re.search(r"^taken (\d+) (\d+) (\d+) (\d+)$", result.stdout, re.MULTILINE)
+    if result.kind != EXITED or result.status or not found or "lost" in result.stderr:
+        return Row(f"{title} failed: {result.stderr.strip()[:200]}", 0.0, "instr")
+    before, begun, after, ended = map(int, found.groups())
+    return Row(title, (after - before) / (ended - begun) * 1e6, "instr")
