@@ -103,11 +103,13 @@ def _is_brief(entry: DocEntry) -> bool:
 def _table(entries: list[DocEntry]) -> str:
     if not entries:
         return ""
-    rows = ""
-    for one in entries:
-        row = f"| `{one.name}` | {_cell(one.doc.summary)} | {_points(one)} | `{example(one)}` |\n"
-        rows += row.replace("|  |", "| |")
-    return "| probe | what | stands for | example |\n|---|---|---|---|\n" + rows + "\n"
+    rows = [
+        f"| `{one.name}` | {_cell(one.doc.summary)} | {_points(one)} |\n".replace("|  |", "| |")
+        for one in entries
+    ]
+    shown = textwrap.indent("\n".join(map(example, entries)), "    ")
+    table = "| probe | what | stands for |\n|---|---|---|\n" + "".join(rows)
+    return f"{table}\nExamples:\n\n{shown}\n\n"
 
 
 def _points(entry: DocEntry) -> str:
