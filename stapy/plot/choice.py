@@ -68,7 +68,7 @@ def _nothing(recording: Recording, wish: PlotWish) -> str:
     if wish.chart:
         return f"nothing can be drawn as {wish.chart}: {_NEEDS[wish.chart]}"
     if what:
-        return f"'{what}' has nothing to draw: neither numbers nor statistics"
+        return f"'{what}' has nothing to draw: neither numbers nor statistics with values"
     prints = "no print had a number in a field more than once"
     if recording.globals:
         return f"nothing to draw: no global has numbers or statistics, and {prints}"

@@ -160,6 +160,8 @@ def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
     )
     if not any(buckets for _, buckets in prints):
         raise PlotError(f"field '{field}' has no buckets, of which a heat map could be drawn")
+    if not any(one.count for _, buckets in prints for one in buckets):
+        raise PlotError(f"field '{field}' has only empty buckets: no value came into it")
     tallies = [(when, {one.label: one for one in buckets}) for when, buckets in prints]
     grows = len(tallies) > 1 and all(
         label in later and later[label].count >= one.count

@@ -152,6 +152,15 @@ def test_what_cannot_be_drawn_is_told(name: str, tmp_path: Path) -> None:
         choose(read(tmp_path, *_all()), wish)
 
 
+def test_statistics_into_which_nothing_came(tmp_path: Path) -> None:
+    """Printed each second, and empty: no course in time, and no mistake of ours."""
+    found = read(tmp_path, *(of_print(at, lat=stat((1, 1, 0))) for at in range(1, 4)))
+    with pytest.raises(PlotError, match="nothing to draw"):
+        choose(found, PlotWish())
+    with pytest.raises(PlotError, match="'lat' "):
+        choose(found, PlotWish(field="lat", chart="heatmap"))
+
+
 def test_nothing_to_draw_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PlotError, match="nothing to draw: no global has numbers"):
         choose(read(tmp_path, of_print(1, name="x"), of_global("t", "x")), PlotWish())
