@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from stapy.debuginfo import view
+from stapy.kernel.offers import is_offered
 from stapy.kernel.release import distribution
 
 _SECONDS = 10
@@ -74,7 +75,7 @@ def package_of_name(name: str) -> str:
         dash = "-" if found[1][-1].isdigit() else ""
         bare = f"{found[1]}{dash}{found[2]}"
     is_name = re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", bare)
-    return bare if is_name and _is_offered(bare) else ""
+    return bare if is_name and is_offered(bare) else ""
 
 
 def _debian_package(path: Path) -> str:
@@ -100,15 +101,10 @@ def _debian_debug(package: str) -> str:
     """
     source = _answer(["dpkg-query", "-W", "-f", "${source:Package}", package])
     for name in dict.fromkeys((package, package.rstrip("0123456789"), source)):
-        if name and _is_offered(f"{name}-dbg"):
+        if name and is_offered(f"{name}-dbg"):
             return f"{name}-dbg"
     name = f"{package}-dbgsym"
-    return name if _is_offered(name) else f"{name}, {_ELSEWHERE}"
-
-
-def _is_offered(package: str) -> bool:
-    """Tell whether apt's lists have a package."""
-    return bool(_answer(["apt-cache", "show", "--no-all-versions", package]))
+    return name if is_offered(name) else f"{name}, {_ELSEWHERE}"
 
 
 def _answer(command: list[str]) -> str:

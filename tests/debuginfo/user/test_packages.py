@@ -22,13 +22,12 @@ SOURCES = {"python3.11-minimal": "python3.11", "libc6": "glibc"}
 def debian(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(command: list[str]) -> str:
         asked = command[-1]
-        if command[0] == "apt-cache":
-            return f"Package: {asked}" if asked in OFFERED else ""
         if "-S" in command:
             return f"{FILES[asked]}:amd64: {asked}" if asked in FILES else ""
         return SOURCES.get(asked, asked)
 
     monkeypatch.setattr(packages, "_answer", answer)
+    monkeypatch.setattr(packages, "is_offered", OFFERED.__contains__)
     monkeypatch.setattr(packages, "distribution", lambda: "debian")
 
 

@@ -1,0 +1,37 @@
+"""What apt can install, by its own lists of packages.
+
+They are read by apt's helper, which knows how they are compressed: that takes a third of a second,
+where a question to ``apt-cache`` takes some, for it builds its index in memory first.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+from pathlib import Path
+
+_HELPER = "/usr/lib/apt/apt-helper"
+_LISTS = Path("/var/lib/apt/lists")
+_SECONDS = 5
+_NAME = re.compile(rb"^Package: (\S+)$", re.MULTILINE)
+
+
+@functools.cache
+def offered() -> frozenset[str] | None:
+    """Read the names of all packages that apt offers; None where there are no lists to read."""
+    lists = sorted(map(str, _LISTS.glob("*_Packages*")))
+    if not lists:
+        return None
+    try:
+        done = subprocess.run(
+            [_HELPER, "cat-file", *lists], capture_output=True, check=True, timeout=_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return frozenset(name.decode("ascii", "replace") for name in _NAME.findall(done.stdout))
+
+
+def is_offered(package: str) -> bool:
+    """Tell whether apt's lists have a package; false where they cannot be read."""
+    return package in (offered() or ())
