@@ -242,12 +242,16 @@ static __always_inline void set_end(struct stapy_cpu *cpu, u64 room)
  */
 size_t stapy_print_room(struct stapy_out *o, size_t bytes)
 {
-	struct stapy_cpu *cpu = raw_cpu_ptr(stapy_cpus);
-	struct stapy_ring *r = &cpu->ring;
+	struct stapy_cpu *cpu;
+	struct stapy_ring *r;
 	u64 wanted;
 
-	/* A string; a print, or a hit, of which something is lost already. */
-	if (o != &cpu->c.out || !READ_ONCE(overwriting) || !r->base || o->lost || o->end == cpu->record)
+	/* A print, or a hit, of which something is lost already is not made whole by more room. */
+	if (!READ_ONCE(overwriting) || o->lost)
+		return o->end - o->at;
+	cpu = raw_cpu_ptr(stapy_cpus);
+	r = &cpu->ring;
+	if (o != &cpu->c.out || !r->base || o->end == cpu->record) /* a string; nowhere to print to */
 		return o->end - o->at;
 	wanted = o->at - cpu->record + (u64)bytes + AROUND_TEXT;
 	if (wanted <= ring_bytes) {

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache.store import Cache, file_identity, files_below, key_of, own_state
+from stapy.debuginfo import looked
 from stapy.debuginfo.dwarf.files.paths import fingerprint
 from stapy.options.table import RUN_ONLY
 from stapy.paths import data_dir, package_dir
@@ -135,7 +136,6 @@ def store_list(cache: Cache, key: str, text: str, files: Iterable[Path]) -> None
 
 
 def _sealed(text: str, files: Iterable[Path]) -> bytes:
-    from stapy.debuginfo import looked
     from stapy.debuginfo.user import questions
 
     # repr() has neither tab nor newline
@@ -169,9 +169,7 @@ def _now(kind: str, rest: str) -> str:
     if kind == "file":
         return repr(_identity(Path(bytes.fromhex(rest).decode(*_BYTES))))
     if kind == "until":
-        from stapy.debuginfo.looked import is_over
-
-        return "over" if is_over(int(rest)) else ""
+        return "over" if looked.is_over(int(rest)) else ""
     return _answer(rest)
 
 
