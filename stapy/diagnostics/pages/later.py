@@ -201,6 +201,12 @@ stands in its braces never runs.""",
     "W0697": """Stacks of programs that are not walked
 ubacktrace() and its like have the tables for x86-64 programs only. Elsewhere such a stack has one
 address: where the program is.""",
+    "W0698": """Names of another process
+usymname(), print_usyms() and their like ask the mappings of the process that runs what an address
+means. An `end` probe runs in the process that reads the output, a timer's in whichever is
+interrupted: addresses that a global has kept are of another one, and get no names there, or wrong
+ones. Keep the names, looked up where the stack is: `a[sprint_ubacktrace()] <<< 1`; or keep
+sprint_ubacktrace_buildid(), which means the same everywhere.""",
     "W0663": """Others can read a key
 Whoever has the private key can sign modules for all kernels that know it.  Keep it in a file that
 only its owner may read (chmod 600), best on a machine that traces nothing.""",

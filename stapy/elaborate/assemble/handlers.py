@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, Span
-from stapy.elaborate.analyse import check, counters, meant, unused
+from stapy.elaborate.analyse import check, counters, kept_stacks, meant, unused
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.assemble import snapshots
 from stapy.elaborate.assemble.arming import Conditions
@@ -52,6 +52,7 @@ def assemble(typed: Typed, services: Services) -> p.Program | None:
         return None
     counters.check(typed.probes, diagnostics)
     meant.check(typed.probes, diagnostics)
+    kept_stacks.check(typed.probes, typed.functions, diagnostics)
     if diagnostics.errors:
         return None
     for name in dict.fromkeys(probe.family for probe in typed.probes):
