@@ -39,6 +39,8 @@ class Copies(s.FakeDebuginfo):
         ('begin { a[1] <<< 2 println(@count(a)) } global a', "E0205", "a", "foreach goes"),
         ('begin { println(1 + "a") }', "E0301", '"a"', "'.' joins"),
         ('begin { x = 1 x += "b" println(x) }', "E0301", '"b"', "'.=' adds"),
+        ('kernel.function("vfs_read") { println(file) }', "E0305", "file", "'$file' is"),
+        ("vfs_read { println(1) }", "E0230", "vfs_read", 'kernel.function("vfs_read") is'),
         ('begin { println(1 - "a") }', "E0301", '"a"', "strtol("),
         ('begin { printl("x") }', "E0201", 'printl("x")', "'println'"),
         ('begin { if (execname() = "x") println(1) }', "E0254", "", "'==' compares"),

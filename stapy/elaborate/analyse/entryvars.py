@@ -12,6 +12,8 @@ from stapy.parse.print_expr import print_expr
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.elaborate.names.pointtree import PointTree
     from stapy.ir import program as p
 
@@ -34,6 +36,7 @@ class NamesOfProbe(Record):
     points: PointTree
     chain: list[str]  # the aliases that the probe was written by
     near: list[p.Variable | p.Global]  # what has a place in the program
+    target: Callable[[str], str] = lambda _: ""  # the hint that ``$name`` is one, "" for none
 
     def at_entry(self, name: str) -> EntryVariable | None:
         """Call `find` for the probe's aliases."""

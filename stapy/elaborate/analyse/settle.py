@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
@@ -116,11 +117,20 @@ class _Settling:
             if trial.diagnostics.errors:
                 self._infer_ruled_out()
         for raw in self._probes:
-            names = NamesOfProbe(self._lowered.points, raw.derived.chain, self._near(raw))
+            names = NamesOfProbe(
+                self._lowered.points,
+                raw.derived.chain,
+                self._near(raw),
+                partial(self._target_hint, raw),
+            )
             for value in [raw.body, *(raw.slots.values if raw.slots is not None else ())]:
                 self._inference.unresolved(value, library, names)
         for body, _ in bodies:
             self._inference.unresolved(body, library)
+
+    def _target_hint(self, raw: LoweredProbe, name: str) -> str:
+        sites = [one.site for one in raw.matches]
+        return unused.target_hint(raw.derived.family.name, sites, name, self._services)
 
     def _near(self, raw: LoweredProbe) -> list[p.Variable | p.Global]:
         """List what a wrong name in a probe may mean: its variables, those of aliases, globals."""

@@ -112,6 +112,7 @@ class Inference(Constraints):
             item.span,
             where="nothing says whether this is a number or a string",
             hint=argument_hint(self.diagnostics.sources.source(item.span))
+            or (names.target(name) if names is not None else "")
             or variable_hint(name)
             or self._similar(name, names)
             or (names.told() if names is not None else "")

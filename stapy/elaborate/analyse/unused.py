@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Diagnostics
 from stapy.diagnostics.habits import argument_hint, variable_hint
@@ -13,6 +13,8 @@ from stapy.ir import program as p
 from stapy.probes.families import by_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stapy.elaborate.analyse.typed import Typed, TypedProbe
     from stapy.elaborate.lower.lowered import Dropped
     from stapy.elaborate.names.select import SymbolTable
@@ -75,7 +77,7 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
                     where=kept.where if kept else "nothing gives it a value",
                     hint=(kept.hint if kept else "")
                     or argument_hint(source)
-                    or _target_hint(probe, ref.name, services)
+                    or (probe and target_hint(probe.family, probe.sites, ref.name, services))
                     or variable_hint(ref.name)
                     or _similar_hint(typed, chain, ref.name, assigned)
                     or _text_hint(typed, ref)
@@ -90,13 +92,9 @@ def _text_hint(typed: Typed, ref: p.LocalRef) -> str:
     return f"\"{ref.name}\" is the text; add 'global {ref.name}' when another probe sets it"
 
 
-def _target_hint(probe: TypedProbe | None, name: str, services: Services) -> str:
+def target_hint(family: str, sites: Sequence[Any], name: str, services: Services) -> str:
     """Suggest ``$name`` where the probed code has a variable of that name, else return ""."""
-    scopes = (
-        ()
-        if probe is None
-        else (by_name(probe.family).scope(site, services) for site in probe.sites[:1])
-    )
+    scopes = (by_name(family).scope(site, services) for site in sites[:1])
     if any(scope is not None and scope.find(f"${name}") is not None for scope in scopes):
         return f"'${name}' is the variable of what is probed"
     return ""

@@ -330,8 +330,7 @@ class Points:
                     hint=f"stapy --doc {name} says why",
                 )
 
-    @staticmethod
-    def _mismatch(point: n.ProbePoint, mismatch: Mismatch, lists: Lists) -> PointError:
+    def _mismatch(self, point: n.ProbePoint, mismatch: Mismatch, lists: Lists) -> PointError:
         component = mismatch.component
         above = dotted(mismatch.parent)
         if mismatch.is_suffix:
@@ -344,9 +343,17 @@ class Points:
 
         def similar(error: PointError) -> None:
             mismatches.explain(error, mismatch, above, lists)
+            if len(point.components) == 1 and component.arg is None:
+                error.hint = self._function_hint(component.name) or error.hint
 
         text = f"no probe point matches '{dotted(point.components)}'"
         return PointError("E0230", text, component.span, explain=similar)
+
+    def _function_hint(self, name: str) -> str:
+        """Suggest the point of a kernel's function that stands bare, "" for other names."""
+        if not name.isidentifier() or self.services.debuginfo.function(name) is None:
+            return ""
+        return f'kernel.function("{name}") is the function of the kernel'
 
     def _lists(
         self,
