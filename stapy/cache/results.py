@@ -139,8 +139,9 @@ def _sealed(text: str, files: Iterable[Path]) -> bytes:
     from stapy.debuginfo.user import questions
 
     # repr() has neither tab nor newline
-    seen = sorted({*files, *looked.places()})
-    lines = [f"{_identity(path)!r}\tfile {_word(path)}\n" for path in seen]
+    lines = [f"{_identity(path)!r}\tfile {_word(path)}\n" for path in sorted(set(files))]
+    places = sorted(looked.places().items())
+    lines += [f"{found}\tplace {_word(path)}\n" for path, found in places]
     if (end := looked.until()) is not None:
         lines.append(f"\tuntil {end}\n")
     lines += [f"{found}\task {question}\n" for question, found in questions.asked()]
@@ -149,6 +150,10 @@ def _sealed(text: str, files: Iterable[Path]) -> bytes:
 
 def _word(path: Path) -> str:
     return str(path).encode(*_BYTES).hex()  # which has no newline, whatever the path has
+
+
+def _path(word: str) -> Path:
+    return Path(bytes.fromhex(word).decode(*_BYTES))
 
 
 def _opened(data: bytes | None) -> str | None:
@@ -167,7 +172,9 @@ def _opened(data: bytes | None) -> str | None:
 def _now(kind: str, rest: str) -> str:
     """Tell what one thing is now that an answer depended on."""
     if kind == "file":
-        return repr(_identity(Path(bytes.fromhex(rest).decode(*_BYTES))))
+        return repr(_identity(_path(rest)))
+    if kind == "place":
+        return looked.identity(_path(rest))
     if kind == "until":
         return "over" if looked.is_over(int(rest)) else ""
     return _answer(rest)

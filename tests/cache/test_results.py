@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from hashlib import sha256
@@ -79,6 +81,8 @@ def test_a_debug_file_that_comes_or_goes(
     places = [debug, files / "a/b/c.debug", files / "there/odd\nname"]
     if change == "went":
         debug.write_text("")
+    for folder in (files, files / "there"):
+        os.utime(folder, (1, 1))  # a folder that has just changed may do so again, unseen
     assert existing(places) == ([debug] if change == "went" else [])
     results.store_list(cache, "k", "list", [])
     assert results.find_list(cache, "k") == "list"
@@ -92,6 +96,40 @@ def test_a_debug_file_that_comes_or_goes(
     elif change == "newline":
         places[-1].write_text("")
     assert results.find_list(cache, "k") == (None if change else "list")
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_debug_file_that_comes_while_a_command_runs(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: bool
+) -> None:
+    """What was kept is an answer without it, which is not given again."""
+    monkeypatch.setattr(looked, "_MANY", 0 if many else 9)
+    debug = tmp_path / "program.debug"
+    os.utime(tmp_path, (1, 1))
+    assert existing([debug]) == []
+    debug.write_text("")
+    results.store_list(cache, "k", "list", [])
+    assert results.find_list(cache, "k") is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may change a process's root")
+def test_links_of_another_root(cache: Cache, tmp_path: Path) -> None:
+    """A link there means a place there, where something may come."""
+    (tmp_path / "usr").mkdir()
+    (tmp_path / "usr/debug").symlink_to("/there")
+    lives = "import os, sys; os.chroot(sys.argv[1]); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", lives, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdin and other.stdout
+        other.stdout.readline()
+        assert existing([Path(f"/proc/{other.pid}/root/usr/debug/f")]) == []
+        results.store_list(cache, "k", "list", [])
+        assert results.find_list(cache, "k") == "list"
+        (tmp_path / "there").mkdir()
+        (tmp_path / "there/f").write_text("")
+        assert results.find_list(cache, "k") is None
+        other.stdin.close()
 
 
 def test_no_answer_of_a_server_lasts(

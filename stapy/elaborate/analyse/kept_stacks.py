@@ -64,7 +64,7 @@ class _Naming:
             if row.code is not None and _MARKER in row.markers and len(row.params) == 1
         }
         written = [row for row in functions if row.body is not None]
-        while self.params and any(self._learn(row) for row in written):
+        while self.params and sum(map(self._learn, written)):
             pass
 
     def _learn(self, function: p.Function) -> bool:
@@ -97,7 +97,7 @@ class _Naming:
         """Yield the calls of a body that name some locals, or what locals have of them."""
         nodes = walk(body)
         kept = _Kept(names, with_globals=with_globals)
-        while any(kept.learn(node) for node in nodes):
+        while sum(map(kept.learn, nodes)):
             pass
         for node in nodes:
             if isinstance(node, p.CallOp):
