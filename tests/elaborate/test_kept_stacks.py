@@ -8,10 +8,11 @@ from stapy.paths import data_dir
 from tests.elaborate import support as s
 
 LIBRARY = {"symbols.stp": (data_dir("tapsets") / "user/symbols.stp").read_text()} | {
-    "stack.stp": "function ubacktrace:string() %{ /* pragma:user_stacks */ %}\n"
+    "context.stp": "function tid:long() %{ %}\n",
+    "stack.stp": "function ubacktrace:string() %{ /* pragma:user_stacks */ %}\n",
 }
-KEEPS = """global st, at, n
-probe kernel.function("vfs_read") { st[ubacktrace()] <<< 1; at = 7; n++ }
+KEEPS = """global st, at, n, last
+probe kernel.function("vfs_read") { st[ubacktrace()] <<< 1; at = 7; n++; last[tid()] = 8 }
 """
 
 
@@ -31,6 +32,13 @@ probe kernel.function("vfs_read") { st[ubacktrace()] <<< 1; at = 7; n++ }
          ["print_usyms(s)"]),
         ('probe end { print_usyms(n ? "" : sprintf("%x", at)) }',
          ['print_usyms(n ? "" : sprintf("%x", at))']),
+        ("function kept() { return at } probe end { println(usymname(kept())) }",
+         ["usymname(kept())"]),
+        ("function one() { return at } function two() { return one() + 1 } "
+         "probe end { println(usymname(two())) }", ["usymname(two())"]),
+        ("probe timer.profile { println(usymname(at)) }", ["usymname(at)"]),
+        # Of the one that runs.
+        ("probe timer.s(1) { if (tid() in last) println(usymname(last[tid()])) }", []),
         # In the process itself; what only chooses; other functions.
         ('probe kernel.function("vfs_read") { foreach (s in st) print_usyms(s) }', []),
         ("probe timer.s(1) { print_usyms(ubacktrace()) }", []),

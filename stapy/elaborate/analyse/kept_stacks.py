@@ -23,8 +23,11 @@ _MARKER = f"pragma:{p.USER_NAMES}"
 _WHO_RUNS = {
     "begin_end": "the one that reads the output",
     "timer": "whichever the timer interrupts",
+    "perf": "whichever is counted or interrupted",
     "procfs": "the one that reads or writes the file",
 }
+# By which a script keeps a value for each process: what it finds again is of the one that runs.
+_WHO = frozenset(("tid", "pid", "task_current"))
 # What only chooses between values passes none of them on.
 _CHOOSING = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
@@ -58,6 +61,7 @@ class _Naming:
     """Which parameters of functions are addresses that are given names."""
 
     def __init__(self, functions: list[p.Function]) -> None:
+        self._returning: set[str] = set()  # functions that return what globals have
         self.params: dict[str, set[int]] = {
             row.c_name: {0}
             for row in functions
@@ -65,6 +69,8 @@ class _Naming:
         }
         written = [row for row in functions if row.body is not None]
         while self.params and sum(map(self._learn, written)):
+            pass
+        while self.params and sum(map(self._learn_returned, written)):
             pass
 
     def _learn(self, function: p.Function) -> bool:
@@ -79,6 +85,23 @@ class _Naming:
         if found:
             self.params[function.c_name] = known | found
         return bool(found)
+
+    def _learn_returned(self, function: p.Function) -> bool:
+        nodes = walk(function.body)
+        kept = self._kept(nodes, set(), with_globals=True)
+        returned = [node.value for node in nodes if isinstance(node, p.Return)]
+        if function.c_name in self._returning or not any(
+            kept.has(value) for value in returned if value is not None
+        ):
+            return False
+        self._returning.add(function.c_name)
+        return True
+
+    def _kept(self, nodes: list[p.Node], names: set[str], *, with_globals: bool) -> _Kept:
+        kept = _Kept(names, self._returning if with_globals else set(), with_globals=with_globals)
+        while sum(map(kept.learn, nodes)):
+            pass
+        return kept
 
     def of_kept(self, body: p.Stmt) -> Iterator[p.CallOp]:
         """Yield the calls that name what globals have, those of called functions included."""
@@ -96,9 +119,7 @@ class _Naming:
     ) -> Iterator[p.CallOp]:
         """Yield the calls of a body that name some locals, or what locals have of them."""
         nodes = walk(body)
-        kept = _Kept(names, with_globals=with_globals)
-        while sum(map(kept.learn, nodes)):
-            pass
+        kept = self._kept(nodes, names, with_globals=with_globals)
         for node in nodes:
             if isinstance(node, p.CallOp):
                 numbers = self.params.get(node.function.c_name, ())
@@ -109,8 +130,9 @@ class _Naming:
 class _Kept:
     """The locals of a body that have kept values."""
 
-    def __init__(self, names: set[str], *, with_globals: bool) -> None:
+    def __init__(self, names: set[str], returning: set[str], *, with_globals: bool) -> None:
         self._names = set(names)
+        self._returning = returning
         self._with_globals = with_globals
 
     def learn(self, node: p.Node) -> bool:
@@ -126,14 +148,26 @@ class _Kept:
 
     def has(self, value: p.Node) -> bool:
         """Tell whether a value is, or is made of, a kept one."""
-        if isinstance(value, (p.GlobalRef, p.ElementRef)):
+        if isinstance(value, p.GlobalRef):
             return self._with_globals
+        if isinstance(value, p.ElementRef):
+            return self._with_globals and not _is_of_who_runs(value)
         if isinstance(value, p.LocalRef):
             return value.name in self._names
         if isinstance(value, p.LogicalOp):
             return False
+        if isinstance(value, p.CallOp) and value.function.c_name in self._returning:
+            return True
         if isinstance(value, p.BinaryOp) and value.op in _CHOOSING:
             return False
         if isinstance(value, p.Conditional):
             return self.has(value.yes) or self.has(value.no)
         return any(map(self.has, below(value)))
+
+
+def _is_of_who_runs(element: p.ElementRef) -> bool:
+    return any(
+        isinstance(node, p.CallOp) and node.function.name in _WHO
+        for key in element.keys
+        for node in walk(key)
+    )
