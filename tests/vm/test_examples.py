@@ -141,10 +141,20 @@ CONNECTIONS = (
     """l.listen(99); c = [s.socket() for _ in range(90)]; """
     """[o.connect(("127.0.0.1", 4320)) for o in c]; [o.close() for o in c]'"""
 )
+NAMES = (
+    """python3 -ISc 'for n in range(120): open("/proc/self/comm", "w").write(f"name{n}"), """
+    """open("/etc/passwd").read()'"""
+)
+FILES = (
+    """python3 -ISc 'import os, socket; f = os.open("/usr/lib/os-release", 0); """
+    """a, b = socket.socketpair(); socket.send_fds(a, [b"x"], [f] * 253)'"""
+)
 MANY = {
+    "cachetop": (NAMES, r"^name\d+ +\d+ +\d+ +\d+$"),
     "filelife": (PROCESSES, r"^python3\S* +\d+ +\d+ many119$"),
     "offcputime": (PROCESSES, r"^python3\S*: [1-9]\d* us, "),
     "offwaketime": (PROCESSES, r"^python3\S* sleeps: [1-9]\d* us, "),
+    "sofdsnoop": (FILES, r"^python3\S* +\d+ sends +\.\.\. and 247 more$"),
     "switches": (PROCESSES, r"^ +\d+ python3\S* +[1-9]\d* +\d+$"),
     "syslatency": (PROCESSES, r"^clock_nanosleep +120 "),
     "tcplife": (CONNECTIONS, r"^python3\S* +\d+ 127\.0\.0\.1:4320 "),
