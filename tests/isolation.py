@@ -12,6 +12,7 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -139,6 +140,8 @@ def isolate(cache: Path) -> Scratch:
             _share(own / name)
     os.environ.clear()
     os.environ.update(environment)
+    # Below nohup it is ignored, which programs keep so: tests of it would wait for ever.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     return scratch
 
 
