@@ -4,7 +4,8 @@ First by function, of the same C in a process (callgrind); then in guests, where
 thing more than the one before.
 
 Last, what the consumer takes for a megabyte of output, from its threads' own accounts of time: in
-such a guest a nanosecond is an instruction, of the kernel in its name as well.
+such a guest a nanosecond is an instruction, of the kernel in its name as well.  SystemTap's stapio
+takes the same lines from a module that SystemTap made, where `tests.oracle` can have that.
 
 As in `hits`. What the consumer does meanwhile is told apart by stopping it while the calls are
 made, for the buffer has room for all of them.
@@ -25,8 +26,9 @@ from stapy.vm.machine import EXITED, Machine
 from tests.bench import Row, Rows
 from tests.bench.hits import ENTRY, PROGRAM, figure
 from tests.bench.kernels import kernels, line
+from tests.oracle import chroot, guest
 from tests.sanitized.conftest import FLAGS, HERE, RUNTIME, UNITS
-from tests.vm.harness import build, run_built
+from tests.vm.harness import ScriptResult, build, run_built
 
 SHIM = HERE / "shim/kernel.c"
 
@@ -108,16 +110,31 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
                 else:
                     cost = median(figure(result.stdout) for result in results) - bare
                     yield Row(title, cost, "instr")
-        for width in _WIDTHS:
-            yield _consumer_row(kernel, machine, width, Path(tempfile.mkdtemp(dir=scratch)))
+        yield from _consumer_rows(kernel, machine, program, scratch)
 
 
-def _consumer_row(kernel: Kernel, machine: Machine, width: int, folder: Path) -> Row:
-    """Measure what the consumer takes to bring lines of a width into a file in memory."""
-    title = f"{line(kernel)}, the consumer, for each MB of lines of {width} bytes"
-    body = f'printf("%{width - 1}d\\n", 1)'
-    words = ["-o", "out", "-c", f"sh -c {shlex.quote(_TAKEN)}", "-e", f"{ENTRY} {{ {body} }}"]
-    result = run_built(machine, build(kernel.release, words, folder), words, 300)
+def _consumer_rows(kernel: Kernel, machine: Machine, program: Path, scratch: Path) -> Rows:
+    """Measure our consumer, and SystemTap's where its chroot can be had."""
+    sides = {"the consumer": (build, run_built)}
+    try:
+        inside = guest.mount(machine)
+        machine.run(["install", "-m755", machine.push(program), f"{inside}/run/hits"])
+        sides["stapio"] = guest.build, guest.run_built
+    except chroot.NoOracle as refusal:
+        yield Row(f"{line(kernel)}, stapio, failed: {refusal}", 0.0, "instr")
+    for width in _WIDTHS:
+        # SystemTap needs debuginfo for functions, and none for tracepoints.
+        body = f'if ($id == 110) printf("%{width - 1}d\\n", 1)'
+        script = f'probe kernel.trace("sys_enter") {{ {body} }}'
+        words = ["-o", "out", "-c", f"sh -c {shlex.quote(_TAKEN)}", "-e", script]
+        for side, (make, take) in sides.items():
+            made = make(kernel.release, words, Path(tempfile.mkdtemp(dir=scratch)))
+            title = f"{line(kernel)}, {side}, for each MB of lines of {width} bytes"
+            yield _consumer_row(title, take(machine, made, words, 300))
+
+
+def _consumer_row(title: str, result: ScriptResult) -> Row:
+    """Read what a consumer took to bring lines into a file in memory."""
     found = re.search(r"^taken (\d+) (\d+) (\d+) (\d+)$", result.stdout, re.MULTILINE)
     if result.kind != EXITED or result.status or not found or "lost" in result.stderr:
         return Row(f"{title} failed: {result.stderr.strip()[:200]}", 0.0, "instr")

@@ -47,14 +47,20 @@ def build(release: str, words: list[str], folder: Path, debug: bool = False) -> 
     return Built(module, done.returncode, stdout, stderr, folder)
 
 
+def mount(guest: Machine) -> Path:
+    """Make the chroot ready for programs of this guest; return its folder."""
+    inside = chroot.root()
+    guest.run(["/bin/sh", "-c", _MOUNTS.format(root=inside, share=SHARE)])
+    return inside
+
+
 def run_built(
     guest: Machine, built: Built, words: list[str], timeout: float = SECONDS
 ) -> ScriptResult:
     """Load the module with SystemTap's staprun and wait for its end."""
     if built.module is None:
         return ScriptResult(built.status or 1, built.stdout, built.stderr)
-    inside = chroot.root()
-    guest.run(["/bin/sh", "-c", _MOUNTS.format(root=inside, share=SHARE)])
+    inside = mount(guest)
     options = harness.run_options(words)
     options.color = "auto"
     pushed = guest.push(built.module)
