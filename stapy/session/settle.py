@@ -34,7 +34,6 @@ WITHOUT_EFFECT = {
     "STAP_TRANS_PROCFS": "the files of a session are in /proc",
     "STAP_TRANS_DEBUGFS": "the files of a session are in /proc",
     "MAPHASHBIAS": "the tables of arrays have a fixed size for their entries",
-    "MAP_STRING_LENGTH": "strings in arrays are as long as MAXSTRINGLEN allows",
     "STP_TIMELOCKDELAY": "the clock needs no lock",
     "STP_TIMELOCKTRIES": "the clock needs no lock",
     "STP_TIME_SYNC_INTERVAL": "the clock is the kernel's own",

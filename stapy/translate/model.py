@@ -15,6 +15,7 @@ from stapy.translate.sharing import SharedBody, share
 from stapy.translate.sites import Sites, row_of
 from stapy.translate.state import Unit
 from stapy.translate.tables import conditions
+from stapy.translate.tables.sizes import StringSizes
 
 if TYPE_CHECKING:
     from stapy.translate.templating import Model
@@ -167,6 +168,9 @@ def _pointers(unit: Unit) -> list[dict[str, str]]:
 
 def _storage(unit: Unit) -> list[Model]:
     rows = []
+    sizes = StringSizes(
+        unit.program, all_handlers(unit.program), unit.string_room, unit.limits.array_string_room
+    )
     for var in unit.storage:
         fields = [("name", string_literal(var.name))]
         target = "map" if var.keys else "stat"
@@ -175,6 +179,7 @@ def _storage(unit: Unit) -> list[Model]:
         if var.keys:
             fields.append(("nkeys", str(len(var.keys))))
             fields.append(("keys", "{ " + ", ".join(KINDS[key] for key in var.keys) + " }"))
+            fields += _string_fields(unit, sizes, var)
         if var.wraps:
             fields.append(("wrap", "1"))
         if var.size_set:
@@ -185,6 +190,17 @@ def _storage(unit: Unit) -> list[Model]:
             fields += _shape_fields(var)
         rows.append(row_of(fields))
     return rows
+
+
+def _string_fields(unit: Unit, sizes: StringSizes, var: p.Global) -> list[tuple[str, str]]:
+    """Say how long the strings of an array can be, where that is less than MAXSTRINGLEN."""
+    fields = []
+    keys = sizes.keys(var)
+    if any(keys):
+        fields.append(("key_bytes", "{ " + ", ".join(map(str, keys)) + " }"))
+    if sizes.value(var):
+        fields.append(("value_bytes", str(sizes.value(var))))
+    return fields
 
 
 def _shape_fields(var: p.Global) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_LONG,
 		.nkeys = 1,
 		.keys = { STAPY_STRING },
+		.key_bytes = { 8 },
 	},
 	{
 		.name = "times",

@@ -32,6 +32,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_STRING,
 		.nkeys = 1,
 		.keys = { STAPY_LONG },
+		.value_bytes = 8,
 	},
 };
 
@@ -66,7 +67,7 @@ static void f_count(struct stapy_context *c)
 #line 21 "embedded.stp"
                     /* pragma:read:calls */ /* pragma:write:calls */
 	STAP_GLOBAL_SET_calls(STAP_GLOBAL_GET_calls() + 1);
-#line 70 "embedded.c"
+#line 71 "embedded.c"
 	}
 #undef STAP_GLOBAL_GET_calls
 #undef STAP_GLOBAL_SET_calls
@@ -87,7 +88,7 @@ static s64 f_two(struct stapy_context *c, s64 x)
 #line 11 "embedded.stp"
                              /* pure */
 	STAP_RETVALUE = twice(STAP_ARG_x);
-#line 91 "embedded.c"
+#line 92 "embedded.c"
 	}
 #undef STAP_ARG_x
 #undef STAP_RETVALUE
@@ -115,7 +116,7 @@ static void f_join(struct stapy_context *c, char *ret, const char *a, const char
 	if (!STAP_ARG_a[0])
 		STAP_ERROR("nothing to join");
 	snprintf(STAP_RETVALUE, MAXSTRINGLEN, "%s/%s", STAP_ARG_a, STAP_ARG_b);
-#line 119 "embedded.c"
+#line 120 "embedded.c"
 	}
 #undef STAP_ARG_a
 #undef STAP_ARG_b
@@ -140,7 +141,7 @@ static s64 f_old(struct stapy_context *c, s64 v_2)
 #line 25 "embedded.stp"
                              /* unmangled */
 	THIS->__retvalue = THIS->v + 1;
-#line 144 "embedded.c"
+#line 145 "embedded.c"
 	}
 	return THIS->__retvalue;
 }
@@ -197,7 +198,7 @@ static void h_begin(struct stapy_context *c)
 embedded = (
 #line 32 "embedded.stp"
 	       jiffies);
-#line 201 "embedded.c"
+#line 202 "embedded.c"
 	}
 	j = embedded;
 
@@ -207,7 +208,7 @@ embedded = (
 
 	STAP_PRINTF("from C\n");
 ;
-#line 211 "embedded.c"
+#line 212 "embedded.c"
 	}
 
 	/* embedded.stp:36: names[j] = "x" */

@@ -19,6 +19,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_STRING,
 		.nkeys = 1,
 		.keys = { STAPY_LONG },
+		.value_bytes = 8,
 	},
 	{
 		.name = "table",
@@ -26,6 +27,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_LONG,
 		.nkeys = 2,
 		.keys = { STAPY_STRING, STAPY_LONG },
+		.key_bytes = { 8, 0 },
 	},
 	{
 		.name = "total",
@@ -33,6 +35,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_STAT,
 		.nkeys = 1,
 		.keys = { STAPY_STRING },
+		.key_bytes = { 8 },
 		.wrap = 1,
 		.size_set = 1,
 		.size = 50,

@@ -22,6 +22,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_STAT,
 		.nkeys = 2,
 		.keys = { STAPY_LONG, STAPY_STRING },
+		.key_bytes = { 0, 8 },
 		.shape.histogram = STAPY_HIST_LINEAR,
 		.shape.low = 0,
 		.shape.high = 100,

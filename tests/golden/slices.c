@@ -18,6 +18,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_LONG,
 		.nkeys = 2,
 		.keys = { STAPY_LONG, STAPY_STRING },
+		.key_bytes = { 0, 8 },
 	},
 	{
 		.name = "s",
@@ -25,6 +26,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_STAT,
 		.nkeys = 1,
 		.keys = { STAPY_STRING },
+		.key_bytes = { 8 },
 	},
 };
 

@@ -52,6 +52,7 @@ GIVEN_LIMITS = (
     Limit("STAPY_OBJECT_MEMORY", "object_memory", "64"),
     Limit("STP_MAXMEMORY", "max_kilobytes", "0"),
     Limit("STP_PROCFS_BUFSIZE", "procfs_bytes", "512"),
+    Limit("MAP_STRING_LENGTH", "", "MAXSTRINGLEN"),  # in the rows of arrays
 )
 # What a member can hold: an int, unless it is one of these.
 _INT = range(-(1 << 31), 1 << 31)
@@ -128,7 +129,9 @@ class Limits:
         if derived not in self.given and self.number(derived) not in _INT:
             self._text[derived] = str(_INT[-1])
         self.needed_nesting = nesting
-        self.string_room = self.number("MAXSTRINGLEN")
+        self.string_room = self.array_string_room = self.number("MAXSTRINGLEN")
+        if "MAP_STRING_LENGTH" in self.given:
+            self.array_string_room = min(self.string_room, self.number("MAP_STRING_LENGTH"))
         self.nesting = max(1, self.number("MAXNESTING"))
         self.action_limit = min(self.number("MAXACTION"), self.number("MAXACTION_INTERRUPTIBLE"))
         self.buffer_bytes = (options.buffer_mb or BUFFER_MIB) * MIB
@@ -205,7 +208,7 @@ class Limits:
         rows = [
             {"name": row.field, "value": row.name + _UNSAID.get(row.name, "")}
             for row in rare
-            if row in self.rows
+            if row.field and row in self.rows
         ]
         on = dict.fromkeys(field for macro, field in SWITCHES.items() if macro in self.given)
         on |= {"hist_given": None} if self._drawing else {}
