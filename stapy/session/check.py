@@ -90,5 +90,7 @@ class Check(Session):
             self.messages.append(Message(data, self.drawn(item)))
         self.shown = len(self.diagnostics.items)
 
-    def warn_here(self, code: str, message: str) -> None:
+    def warn_here(
+        self, code: str, message: str, *, notes: list[str] | None = None, hint: str = ""
+    ) -> None:
         """Say nothing of this machine and user: a check is about scripts."""

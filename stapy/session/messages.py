@@ -84,11 +84,13 @@ class PassMessages:
             self.form = form_of(name, self.sources, max(self.options.verbose) > 0, KEYWORDS)
         return self.form(_as_named(item), self.at_pass, use_color(self.options.color))
 
-    def warn_here(self, code: str, message: str) -> None:
+    def warn_here(
+        self, code: str, message: str, *, notes: list[str] | None = None, hint: str = ""
+    ) -> None:
         """Warn about this machine and user; the warning is not kept with what was made."""
         if self.options.suppress_warnings:
             return
-        item = Diagnostics(self.sources).warning(code, message)
+        item = Diagnostics(self.sources).warning(code, message, notes=notes or [], hint=hint)
         self.say(self.drawn(item))
 
     def write(self, text: str) -> None:

@@ -11,6 +11,7 @@ from stapy.debuginfo.user import processes
 from stapy.run.elf import ModuleFile
 from stapy.run.options import RunOptions
 from stapy.session import plotting
+from stapy.session.started import warn_of_other
 from stapy.terminal import progress
 from stapy.timing import PassTimer
 
@@ -77,6 +78,7 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
     timer = PassTimer()
     options = session.options
     tell_width(session, module)
+    warn_of_other(session, module)
     wanted = run_options(session, module)
     session.verbose("starting run.")
     sys.stdout.flush()

@@ -94,16 +94,34 @@ def interpreter(path: str) -> str | None:
         line = _first_line(seen)
         if line is None:
             return None if seen == path else seen
-        words = line.split()
-        if words and words[0].rpartition("/")[2] == "env":
-            names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-            found = program(names[0]) if names else None
-        else:
-            found = program(words[0]) if words else None
-        if found is None or not view.exists(found):
+        found = _named_in(line)
+        if found is None:
             return None
         seen = found
     return None
+
+
+def runners(path: str) -> list[str]:
+    """List a program, what runs it where it is a script, and what runs that where that is one."""
+    found = [path]
+    while len(found) <= _HOPS:
+        line = _first_line(found[-1])
+        runner = None if line is None else _named_in(line)
+        if runner is None:
+            break
+        found.append(runner)
+    return found
+
+
+def _named_in(line: str) -> str | None:
+    """Find the program that a script's first line names; None for one that is not there."""
+    words = line.split()
+    if words and words[0].rpartition("/")[2] == "env":
+        names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        found = program(names[0]) if names else None
+    else:
+        found = program(words[0]) if words else None
+    return found if found is not None and view.exists(found) else None
 
 
 @remembered
