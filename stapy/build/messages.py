@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from stapy.arch import ARCHITECTURES, host
 from stapy.build.brackets import unbalanced
 from stapy.build.modpost import Imports, refusal
-from stapy.build.process import run
 from stapy.build.resources import tight_limits
 from stapy.diagnostics import NOWHERE, Span
-from stapy.kernel.release import install_command
+from stapy.kernel.offers import lacks, way_to
 from stapy.kernel.roots import with_headers
 from stapy.paths import is_file
 from stapy.record import Record, new
@@ -310,7 +309,7 @@ class Reporter:
 
     def no_headers(self, build_dir: Path | None) -> None:
         """Report that there is nothing to build modules with."""
-        hint = install_command("headers", self.release)
+        hint = way_to("headers", self.release)
         hint = hint or f"install the headers of kernel {self.release}"
         others = [name for name in with_headers() if name != self.release]
         if others:
@@ -363,7 +362,7 @@ def way_to_program(name: str, release: str) -> str:
         return f"'{prefix}' is what CROSS_COMPILE says: give it the beginning of a compiler's name"
     if machine is not None and machine is not host():
         return f"apt-get install {package}-{prefix.rstrip('-')}"
-    if package.startswith("gcc-") and not is_offered(package):
+    if package.startswith("gcc-") and lacks(package):
         return f"apt has no {package}, a container can: stapy --build-in=auto -r {release} …"
     return f"apt-get install {package}"
 
@@ -372,14 +371,6 @@ def _split_program(name: str) -> tuple[str, str]:
     """Split a compiler's or linker's name behind what CROSS_COMPILE says, which may be nothing."""
     found = re.fullmatch(r"(.*-|)(gcc(?:-\d+)?|ld|as|ar)", name)
     return (found[1], found[2]) if found else ("", name)
-
-
-def is_offered(package: str) -> bool:
-    """Tell whether apt's lists have a package; true where there is no apt to ask."""
-    try:
-        return run(["apt-cache", "show", "--no-all-versions", package]).status == 0
-    except OSError:
-        return True
 
 
 def missing_program(log: str) -> str | None:

@@ -33,7 +33,7 @@ from stapy.debuginfo.units import KernelUnits
 from stapy.debuginfo.user.programs import Programs
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.modules import module_name
-from stapy.kernel.release import install_command
+from stapy.kernel.offers import lacks, way_to
 from stapy.kernel.target import Kernel
 
 if TYPE_CHECKING:
@@ -283,17 +283,19 @@ class Debuginfo(KernelUnits):
         """
         release = self.kernel.release
         if what == "headers":
-            command = install_command("headers", release)
+            command = way_to("headers", release)
             return f"kernel headers: {command}" if command else f"install headers of {release}"
         if what in ("btf", "symbols", "image"):
-            command = install_command("image", release)
+            command = way_to("image", release)
             where = f"/boot/vmlinuz-{release}"
             return f"{where} has them: {command}" if command else f"they are read from {where}"
         if not self._reads_dwarf():
             return f"debug information of {self.kernel.arch} kernels is not read"
-        command = install_command("debuginfo", release)
+        command = way_to("debuginfo", release)
         if not command:
             return f"the kernel's debug package for {release} has them"
+        if lacks(command.rpartition(" ")[2]):
+            return f"{command}, which would have them"
         return f"the kernel's debug package has them: {command}"
 
 

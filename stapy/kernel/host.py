@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from stapy.kernel.release import install_command
+from stapy.kernel.offers import way_to
 from stapy.kernel.roots import is_build_tree
 from stapy.kernel.target import Kernel
 
@@ -32,6 +32,9 @@ class HostFiles:
         ``signer`` is the number of the key that signs it, None when it will not be signed.
         ``by_sudo``: somebody else than this process loads it.
         """
+        without = self.without_modules(kernel)
+        if without:
+            return [without]  # nothing else is in the way of what cannot be
         verdicts = self.verdicts(kernel)
         if by_sudo:
             verdicts["privilege"] = ""
@@ -76,6 +79,12 @@ class HostFiles:
         if value is not None:
             if value.strip() == "1":
                 return "/proc/sys/kernel/modules_disabled is 1, until the next boot"
+            return ""
+        return self.without_modules(kernel)
+
+    def without_modules(self, kernel: Kernel) -> str:
+        """Say that the kernel cannot have modules; "" when it can."""
+        if self._read("proc/sys/kernel/modules_disabled") is not None:
             return ""
         if self._read("proc/modules") is None or _is_unset(kernel, "CONFIG_MODULES"):
             return "its kernel is built without loadable modules (CONFIG_MODULES)"
@@ -124,8 +133,8 @@ class HostFiles:
     def _headers(kernel: Kernel) -> str:
         if is_build_tree(kernel.build_dir):
             return ""
-        command = install_command("headers", kernel.release)
-        hint = f" ({command})" if command else ""
+        way = way_to("headers", kernel.release)
+        hint = f" ({way})" if way else ""
         return f"the headers of kernel {kernel.release} are not installed{hint}"
 
 

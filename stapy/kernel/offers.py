@@ -11,6 +11,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from stapy.kernel.release import install_command
+
 _HELPER = "/usr/lib/apt/apt-helper"
 _LISTS = Path("/var/lib/apt/lists")
 _SECONDS = 5
@@ -35,3 +37,21 @@ def offered() -> frozenset[str] | None:
 def is_offered(package: str) -> bool:
     """Tell whether apt's lists have a package; false where they cannot be read."""
     return package in (offered() or ())
+
+
+def lacks(package: str) -> bool:
+    """Tell whether apt's lists lack a package; false where they cannot be read."""
+    known = offered()
+    return known is not None and package not in known
+
+
+def way_to(purpose: str, release: str) -> str:
+    """Say how to install a package of a kernel, as `install_command`, or that there is none.
+
+    A release may be nobody's: then the distribution has no package that is called so.
+    """
+    command = install_command(purpose, release)
+    package = command.rpartition(" ")[2]
+    if command.startswith("apt-get ") and lacks(package):
+        return f"apt has no {package}"
+    return command

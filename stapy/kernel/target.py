@@ -11,7 +11,8 @@ from stapy.diagnostics import Diagnostics, Stop
 from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports
 from stapy.kernel.modules import Modules
-from stapy.kernel.release import base_release, install_command, is_line, newest_of, version_tuple
+from stapy.kernel.offers import way_to
+from stapy.kernel.release import base_release, is_line, newest_of, version_tuple
 from stapy.kernel.roots import OWN, build_tree, existing, inside, releases, roots
 from stapy.paths import is_file
 from stapy.record import Record, replace
@@ -283,7 +284,7 @@ def _report_unknown(
     where = f"in {sysroot}" if sysroot else "on this machine"
     notes = [f"neither modules, headers nor an image of kernel {release} are {where}"]
     known = _known_releases(sysroot)
-    hint = "" if sysroot or is_line(release) else install_command("headers", release)
+    hint = "" if sysroot or is_line(release) else way_to("headers", release)
     if architecture != host_name() and is_line(release):
         known = [name for name in known if _may_be_for(name, architecture)]
         hint = f"stapy kernel fetch -a {architecture} {release}-cloud"

@@ -15,7 +15,7 @@ from stapy.cache import Cache
 from stapy.cache.store import DEFAULT_LIMIT_MB
 from stapy.diagnostics.bug_report import PACKAGES, way_to_package
 from stapy.kernel.host import HostFiles
-from stapy.kernel.release import install_command
+from stapy.kernel.offers import way_to
 from stapy.paths import cache_place, exists
 from stapy.record import Record
 from stapy.run import refusals, sudo
@@ -117,7 +117,7 @@ class Examination:
     def headers(self) -> Finding:
         """Look for the build tree of the kernel."""
         reason = self.host.verdicts(self.kernel)["headers"]
-        command = install_command("headers", self.kernel.release)
+        command = way_to("headers", self.kernel.release)
         return _judged("headers", reason.partition(" (")[0], str(self.kernel.build_dir),
                        lambda: command or "install the headers of this kernel")  # fmt: skip
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stapy import arch
 from stapy.kernel.config import Config
+from stapy.kernel.offers import way_to
 from stapy.kernel.release import is_line, newest_of, release_order
 from stapy.kernel.roots import OWN, inside, roots
 from stapy.paths import exists, is_dir, is_file
@@ -58,7 +59,7 @@ def find(release: str, sysroot: str | None = None, wanted: str = "") -> GuestKer
     release = newest(release, sysroot, wanted)
     named = arch.architecture_of_debian(release)
     if named is None or named is arch.host():
-        hint = f"apt-get install linux-image-{release}"
+        hint = way_to("image", release)
     else:
         hint = f"stapy kernel fetch -a {named.name} {release}"
     if is_line(release) and not is_dir(inside(OWN, f"/lib/modules/{release}")):

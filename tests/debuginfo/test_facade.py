@@ -14,6 +14,7 @@ from stapy.debuginfo.symbols import clones
 from stapy.debuginfo.symbols.table import LineSymbols
 from stapy.debuginfo.tracepoints.modules import module_tracepoints
 from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.kernel import offers, release
 
 from .world import SCHED_H, kernel_btf, make_debuginfo, make_kernel, vmlinux
 
@@ -292,7 +293,13 @@ def test_no_cache_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["lines", "inlines", "locals", "headers", "btf"])
-def test_hints_name_the_release(debuginfo: Debuginfo, what: str) -> None:
+@pytest.mark.parametrize("known", [None, frozenset()])
+def test_hints_name_the_release(
+    debuginfo: Debuginfo, what: str, known: frozenset[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release, "distribution", lambda: "debian")
+    monkeypatch.setattr(offers, "offered", lambda: known)
+    assert ("apt has no linux-" in debuginfo.missing_hint(what)) == (known is not None)
     assert "6.1.0-test-amd64" in debuginfo.missing_hint(what)
 
 

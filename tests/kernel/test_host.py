@@ -106,6 +106,19 @@ def test_the_configuration_tells(tmp_path: Path, config: str, words: str) -> Non
     assert words in reason
 
 
+def test_without_modules_nothing_else_matters(tmp_path: Path) -> None:
+    """Neither headers nor kprobes would help."""
+    without: dict[str, str | None] = {
+        "proc/sys/kernel/modules_disabled": None, "proc/modules": None,
+        "proc/self/status": "CapEff:\t0000000000000000\n", "proc/kallsyms": "0 T other\n",
+    }  # fmt: skip
+    reasons = make(tmp_path, without, config="CONFIG_X=y\n", headers=False)
+    assert reasons == ["its kernel is built without loadable modules (CONFIG_MODULES)"]
+    # One that was told to take no more has them after the next boot.
+    disabled: dict[str, str | None] = {"proc/sys/kernel/modules_disabled": "1\n"}
+    assert len(make(tmp_path, disabled, headers=False)) == 2
+
+
 def test_a_folder_without_a_makefile_is_no_headers(tmp_path: Path) -> None:
     make(tmp_path, {})
     kernel = Kernel(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.kernel import offers
+from stapy.kernel import offers, release
 
 LIST = "Package: bash\nDepends: nosuch\n\nPackage: linux-headers-6.1.0-9-amd64\nPackage-Type: deb\n"
 
@@ -20,6 +20,7 @@ def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     helper.chmod(0o755)
     monkeypatch.setattr(offers, "_HELPER", str(helper))
     monkeypatch.setattr(offers, "_LISTS", tmp_path)
+    monkeypatch.setattr(release, "distribution", lambda: "debian")
     offers.offered.cache_clear()
     yield tmp_path
     offers.offered.cache_clear()
@@ -35,4 +36,23 @@ def test_names_are_read_once_of_all_lists(lists: Path) -> None:
 
 def test_without_lists_nothing_is_known(lists: Path) -> None:
     assert offers.offered() is None
-    assert not offers.is_offered("bash")
+    assert not offers.is_offered("bash") and not offers.lacks("bash")
+    assert offers.way_to("headers", "6.18-own") == "apt-get install linux-headers-6.18-own"
+
+
+@pytest.mark.parametrize(
+    ("of", "command", "way"),
+    [
+        ("6.1.0-9-amd64", "apt-get install linux-headers-{}", "apt-get install linux-headers-{}"),
+        ("6.18-own", "apt-get install linux-headers-{}", "apt has no linux-headers-{}"),
+        ("6.18-own", "dnf install kernel-devel-{}", "dnf install kernel-devel-{}"),
+        ("6.18-own", "", ""),
+    ],
+)
+def test_kernels_of_nobody_have_no_package(
+    of: str, command: str, way: str, lists: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lists / "a_Packages").write_text(LIST)
+    monkeypatch.setattr(offers, "install_command", lambda what, name: command.format(name))
+    assert offers.way_to("headers", of) == way.format(of)
+    assert offers.lacks("linux-headers-6.18-own") and not offers.lacks("bash")

@@ -87,6 +87,7 @@ def test_the_host_is_asked_only_when_it_will_load(
 ) -> None:
     verdicts = {"privilege": "no rights", "lockdown": "", "signing": ""}
     monkeypatch.setattr("stapy.kernel.host.HostFiles.verdicts", lambda host, kernel: verdicts)
+    monkeypatch.setattr("stapy.kernel.host.HostFiles.without_modules", lambda host, kernel: "")
     session = session_of(**fields)
     assert checks.obstacles(session, None) == reasons
     if not reasons:

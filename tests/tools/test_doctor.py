@@ -99,7 +99,7 @@ def test_another_kernel_is_not_judged_by_the_symbols_of_this_one(tmp_path: Path)
 def test_headers_are_a_tree_that_kbuild_can_start_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(examination, "install_command", lambda what, of: f"get {what} of {of}")
+    monkeypatch.setattr(examination, "way_to", lambda what, of: f"get {what} of {of}")
     (tmp_path / "nothing").write_text("")
     row = rows(tmp_path, {})["headers"]
     assert row.state == BAD and "not installed" in row.text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stapy import arch
-from stapy.kernel import userland
+from stapy.kernel import offers, userland
 from stapy.kernel.config import Config
 from stapy.vm import initramfs, kernels, machine, qemu
 from stapy.vm.errors import VmError
@@ -77,8 +77,9 @@ def test_a_release_says_its_architecture(tree: Path) -> None:
     ],
 )
 def test_how_to_get_what_is_missing(
-    tree: Path, release: str, wanted: str, told: str, hint: str
+    tree: Path, release: str, wanted: str, told: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(offers, "offered", lambda: None)
     with pytest.raises(VmError, match=told) as error:
         kernels.find(release, str(tree), wanted)
     assert error.value.hint == hint

@@ -16,6 +16,8 @@ from stapy.probes.values.programs import of_other_file
 from stapy.probes.values.variables import global_variable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.diagnostics import Diagnostic
     from stapy.elaborate.lower.context import Context
     from stapy.ir.scope import TargetScope
@@ -82,7 +84,7 @@ def _missing(
 ) -> p.Expr:
     name = node.name.partition("@")[0]
     hint = ""
-    explain = None
+    explain: Callable[[Diagnostic], None] | None = None
     # What the script names is what it means; the kernel is only asked for want of a better one.
     program = next((m for m in modules if m is not None and m.startswith("/")), None)
     if program is not None:
@@ -96,13 +98,18 @@ def _missing(
         owner = f"module '{without[0]}'" if without[0] else "the kernel"
         notes = [f"of {owner} only BTF is known, which has the per-CPU variables; "
                  "all others need DWARF debug information"]  # fmt: skip
-        hint = low.services.debuginfo.missing_hint("variables")
+
+        def install(item: Diagnostic) -> None:
+            item.hint = low.services.debuginfo.missing_hint("variables")
+
+        explain = install
         if without[0] is None and low.services.debuginfo.symbol_kinds(name) == []:
             # No debug package can know what has no symbol.
-            notes, hint = [f"this kernel has no symbol '{name}'"], ""
+            notes = [f"this kernel has no symbol '{name}'"]
             explain = similar
         if without[0] and not low.services.debuginfo.module_names(without[0]):
             notes, hint = namedfiles.no_module(low, without[0])
+            explain = None
     elif program is not None:
         notes = _why_not_of_program(low, node, program)
         path = program

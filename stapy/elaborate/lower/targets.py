@@ -92,7 +92,7 @@ def _doubt(low: Context, node: n.Target, scope: TargetScope) -> None:
             f"'{node.name}' may be of another function of the same name",
             node.span,
             notes=[scope.ambiguity],
-            hint=scope.hint,
+            hint=scope.hint or (scope.way() if scope.way is not None else ""),
         )
 
 

@@ -6,6 +6,7 @@ types of parameters come from BTF where it knows the function.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.ctypes import c_name
@@ -256,6 +257,7 @@ class KprobeFamily:
     def scope(self, site: KprobeSite, services: Services) -> TargetScope | None:
         """Describe parameters, or the result and (by saving at entry) the parameters."""
         where = site.module or "kernel"
+        way = partial(services.debuginfo.missing_hint, "locals")  # which asks apt
         type = site.type
         if type is None and site.place is None and site.symbol:
             # BTF does not describe it: perhaps DWARF does.
@@ -272,19 +274,18 @@ class KprobeFamily:
                 groups=groups | {"$$return": ["$return"]} if site.unasked_clone else {},
                 is_return=site.is_return,
                 missing=f"nothing is known about the parameters of {what}",
-                hint=services.debuginfo.missing_hint("locals") if site.symbol else "",
+                way=way if site.symbol else None,
                 key="clone" if site.unasked_clone else "untyped",
             )
         params = {v.name: v for v in abi.parameters(type, services.machine)}
         names = list(params)
         missing = "local variables need DWARF debug information"
-        hint = services.debuginfo.missing_hint("locals")
         entry = TargetScope(
             where,
             params,
             {"$$parms": names, "$$vars": names, "$$locals": []},
             missing=missing,
-            hint=hint,
+            way=way,
             key=f"{where}:{site.symbol}",
             deeper=lambda: _by_dwarf(site, services),
             ambiguity=site.ambiguity,
@@ -300,7 +301,7 @@ class KprobeFamily:
             entry=entry,
             is_return=True,
             missing=missing,
-            hint=hint,
+            way=way,
             key=f"{where}:{site.symbol}:return",
             ambiguity=site.ambiguity,
             unavailable=abi.unknown_result(type, services.machine),

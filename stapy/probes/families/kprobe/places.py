@@ -41,8 +41,11 @@ def no_code(component: PointComponent, in_module: bool) -> PointError:
 def missing(what: str, span: Span, services: Services) -> PointError:
     """Make the error for what cannot be had without DWARF, where there is none."""
     notes = [f"{what} needs DWARF debug information, which BTF does not replace"]
-    hint = services.debuginfo.missing_hint("lines")
-    return PointError("E0233", "no match", span, notes=notes, hint=hint)
+
+    def tell(error: PointError) -> None:
+        error.hint = services.debuginfo.missing_hint("lines")
+
+    return PointError("E0233", "no match", span, notes=notes, explain=tell)
 
 
 def module_of(found: dict[str, PointComponent], services: Services) -> str | None:
