@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ def boot_ahead(session: Session) -> None:
 
 
 WIDE = 1000  # places; to arm fewer takes no time that anybody notices
+_PRINT_NOTHING = ("sleep", "true")  # commands that only say how long to trace
 SOON = 1.0  # seconds that a note may take
 
 
@@ -54,6 +56,30 @@ def tell_width(session: Session, module: Path) -> None:
     programs = [path for path, row in (manifest.get("files") or {}).items() if row.get("identity")]
     if programs and not (options.command or options.target or options.vm):
         session.note(f"{_who_runs(programs)}, and those to come; -c or -x probes one alone")
+
+
+def warn_of_mixing(session: Session) -> None:
+    """Warn that what -c prints will stand between the lines that a program is to read."""
+    options = session.options
+    command = options.command
+    if command is None or options.output or options.is_for_plot or options.format in ("", "text"):
+        return
+    words = command.split(None, 1)
+    if ">" in command or not words or words[0] in _PRINT_NOTHING or _is_shown():
+        return
+    session.warn_here(
+        "W0688",
+        f"what the command of -c prints goes between the lines of --format={options.format}",
+        hint="-o FILE has these alone; '>&2' or '>/dev/null' in the command leads its own away",
+    )
+
+
+def _is_shown() -> bool:
+    """Tell whether a person reads standard output."""
+    try:
+        return os.isatty(1)
+    except OSError:
+        return False
 
 
 def _who_runs(programs: list[str]) -> str:
@@ -79,6 +105,7 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
     options = session.options
     tell_width(session, module)
     warn_of_other(session, module)
+    warn_of_mixing(session)
     wanted = run_options(session, module)
     session.verbose("starting run.")
     sys.stdout.flush()

@@ -91,6 +91,37 @@ def test_hosts_draw_for_the_terminal_of_the_command(
     assert fleet._told(hosts.parse("web", 0), run) == [*which, *told]
 
 
+@pytest.mark.parametrize(
+    ("command", "options", "terminal", "told"),
+    [
+        ("make -j2", {"format": "json"}, False, "--format=json"),
+        ("sleepy", {"format": "csv"}, False, "--format=csv"),
+        ("make", {"format": "json"}, True, ""),
+        ("make", {}, False, ""),
+        ("make", {"format": "text"}, False, ""),
+        ("make", {"format": "folded", "output": "x"}, False, ""),
+        ("make", {"format": "json", "is_for_plot": True}, False, ""),
+        ("make >/dev/null", {"format": "json"}, False, ""),
+        ("sleep 5", {"format": "json"}, False, ""),
+        (None, {"format": "json"}, False, ""),
+    ],
+)
+def test_output_of_the_command_between_records(
+    command: str | None,
+    options: dict[str, object],
+    terminal: bool,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(running, "_is_shown", lambda: terminal)
+    session = Session(Options(script_text="", command=command, **options))  # type: ignore[arg-type]
+    running.warn_of_mixing(session)
+    said = capsys.readouterr().err
+    assert ("[W0688]" in said) == bool(told) and told in said
+    assert bool(said) == bool(told)
+
+
 def test_places_in_programs_of_everybody(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

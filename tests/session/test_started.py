@@ -147,11 +147,13 @@ def test_a_run_begins_with_it(
     """Whether the module was made now or before: it stands in no cache."""
     monkeypatch.setattr(running, "_run_here", lambda module, wanted: 0)
     monkeypatch.setattr(running, "run_options", lambda session, module: None)
+    monkeypatch.setattr(running, "_is_shown", lambda: False)
     path = {f"{folder}/one/python3.9": {"identity": "x"}}
     monkeypatch.setattr(started, "ModuleFile", Manifest(1, **path))
-    session = Session(Options(script_text="", command="python3.12 work.py"))
+    session = Session(Options(script_text="", command="python3.12 work.py", format="json"))
     running.load(session, Path("x.ko"), None)  # type: ignore[arg-type]
-    assert "[W0699]" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "[W0699]" in said and "[W0688]" in said
 
 
 def test_who_does_not_ask_is_told_nothing(

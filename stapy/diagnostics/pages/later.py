@@ -207,6 +207,11 @@ means. An `end` probe runs in the process that reads the output, a timer's in wh
 interrupted: addresses that a global has kept are of another one, and get no names there, or wrong
 ones. Keep the names, looked up where the stack is: `a[sprint_ubacktrace()] <<< 1`; or keep
 sprint_ubacktrace_buildid(), which means the same everywhere.""",
+    "W0688": """Output of the command between records
+As with SystemTap, the command of -c writes to our standard output, where the lines of --format go
+as well: a reader such as jq stops at the first line that is none. -o FILE has the records alone in
+FILE. In the command, `>&2` or `>/dev/null` sends away what it prints, and `cmd | …` of a shell may
+take it. Where standard output is a terminal nothing is said.""",
     "W0699": """The command runs another program
 Points of programs are of files: those that $PATH, or a pattern of the library, has found. A machine
 may have several of a name, such as a Python of the distribution and one of pyenv, whose command is
