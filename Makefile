@@ -68,6 +68,11 @@ setup:
 setup-lint:
 	@.ci/setup lint
 
+# The pages that tapsets have are written by what runs scripts.
+.PHONY: setup-pages
+setup-pages:
+	@.ci/setup pages
+
 .PHONY: setup-run
 setup-run:
 	@.ci/setup run
@@ -127,8 +132,8 @@ bench: bytecode
 	$(PYTHON) -m tests.bench
 
 # docs/tapsets/ and docs/probes.md, from the comments in tapsets/ and stapy/manual/pages/.
-docs: setup-lint
-	@$(PYTHON) -m stapy.manual.markdown
+docs: setup-pages
+	@$(RUN_PYTHON) -m stapy.manual.markdown
 
 # The site of the documentation, of all pages of this repository, in build/site; warnings are errors.
 # It needs no server: open build/site/index.html. `python -m tests.site` shows it to a browser.
@@ -142,8 +147,9 @@ setup-site:
 
 # A man page for each function and each tapset, and stapyprobes: 600 files, made again by whoever
 # wants them (debian/rules does), not kept here beside the same text in docs/tapsets/.
-man: setup-lint
-	@$(PYTHON) -m stapy.manual.roff build/man/man3
+man: setup-pages
+	@echo "--- writing the man pages: some seconds"
+	@$(RUN_PYTHON) -m stapy.manual.roff build/man/man3
 
 # Made once, not by several starts at the same time; without it every start is slower.
 bytecode:

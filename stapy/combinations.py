@@ -32,7 +32,8 @@ def check(options: Options) -> None:
         return
     has_script = options.script_file is not None or options.script_text is not None
     if not (has_script or options.interactive) and options.listing is None:
-        raise MissingScriptError("A script must be specified. Try 'stapy --help'.")
+        more = " -E adds to a script: -e is the option for one." if options.extra_scripts else ""
+        raise MissingScriptError(f"A script must be specified. Try 'stapy --help'.{more}")
     if options.listing is not None and options.script_text is not None:
         raise UsageError("-l and -L take a probe point, not a script.")
     if options.listing is not None and options.listing.lstrip().startswith("-"):

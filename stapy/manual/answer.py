@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stapy.options.option import Option
 
 _PATTERN = re.compile(r"[*?\[]")
+_MARKED = re.compile(r"(.*(?:\S\s+|\))(?=[?!]$)|.*\w(?=!$))([?!])")  # 'vfs_rea?' is a pattern
 _WIDTH = 100
 _SIGNS = {*OPERATORS, *MARKS} - {"*"}  # which lists all names
 
@@ -40,6 +41,10 @@ def answered(options: Options, diagnostics: Diagnostics) -> bool:
     if wanted not in _SIGNS and (option := _option(wanted)):
         writing.write(f"{option.names()}\n  {_about(option)}\n\nstapy --help lists all options.\n")
         return True
+    if marked := _MARKED.fullmatch(wanted):
+        # Behind a point '?' and '!' say whether it must be there.
+        point = marked[1].strip()
+        wanted = marked[2] if point == "POINT" else point
     bare = re.sub(r'"[^"]*"|\([^)]*\)', "", wanted)
     if _PATTERN.search(bare) and wanted not in _SIGNS:
         return _listed(reference, wanted, diagnostics)

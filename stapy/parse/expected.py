@@ -97,6 +97,15 @@ class Expectation:
                 hint="leave the ',' out, or name another point",
             )
             return
+        if token is not None and self._is_second_comma():
+            self.actions.error(
+                "E0105",
+                "expected a probe point behind ','",
+                token.span,
+                "a probe point is expected here",
+                hint="leave one ',' out, or name another point between them",
+            )
+            return
         message, code = self._message()
         if token is None:
             span = self.feed.end
@@ -142,6 +151,13 @@ class Expectation:
                 is_body = depth == 0 or self._is_no_group(index)
                 return tokens[index - 1] if is_body and self._heads_probe(index - 1) else None
         return None
+
+    def _is_second_comma(self) -> bool:
+        """Tell whether a ',' was found directly behind one between a probe's points."""
+        token, before = self.token, self.before
+        if token is None or before is None or (token.type, before.type) != ("COMMA", "COMMA"):
+            return False
+        return self._heads_probe(self.at)
 
     def _is_no_group(self, brace: int) -> bool:
         """Tell whether what was found behind a '{' is nothing that a group of points has."""

@@ -117,6 +117,8 @@ def _run(
         if options.command:
             target = make_target(options.command, not input.is_taken(module.manifest(), options))
         name, channel = hands.insert(module, parameters, messages, options.rename)
+        if name != module.name and options.detach and not options.rename:
+            messages.log(f"'{module.name}' is in the kernel already: this session is '{name}'")
         if shown:
             shown.show(name)
         if server:

@@ -99,10 +99,15 @@ def _meant(options: Options) -> str:
     if word:
         return f"did you mean {word}?"
     text = " ".join([name, *options.arguments])
-    if "{" in name or re.match(r"\s*(?:probe|global|private|function)\s", text):
+    if is_text(text) or "{" in name:
         shown = text if len(text) < _MOST_SHOWN else text[:_MOST_SHOWN] + "…"
         return f"did you mean -e? stapy -e {quote(shown)}"
     return _meant_for_tool(name) or _near_script(Path(name))
+
+
+def is_text(word: str) -> bool:
+    """Tell whether a word that stands where a file belongs is a script's text."""
+    return bool(re.match(r"\s*(?:probe|global|private|function)\s", word))
 
 
 def _near_script(path: Path) -> str:

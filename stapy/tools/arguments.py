@@ -86,6 +86,16 @@ class ToolArgumentParser(argparse.ArgumentParser):
         sys.exit(UNUSABLE)
 
 
+def no_script(name: str, error: OSError) -> str:
+    """Say why a script cannot be read, and what it is where that is no file's name."""
+    from stapy.session.inputs import is_text
+
+    why = f"'{name}': {error.strerror}"
+    if not is_text(name):
+        return why
+    return f"{why}; that is the text of a script, and its file is wanted ('-' is standard input)"
+
+
 def complain(text: str) -> None:
     """Print an error on standard error, in one line."""
     print(f"ERROR: {one_line(text)}", file=sys.stderr)

@@ -22,7 +22,7 @@ from stapy.session.check import Check
 from stapy.session.messages import PassMessages
 from stapy.terminal import writing
 from stapy.tools import replacing
-from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
+from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain, no_script
 from stapy.tools.firstline import about_translation, words_of
 from stapy.tools.outcomes import WHOLE, Outcome, as_json, as_text
 
@@ -155,7 +155,7 @@ def _checked(asked: Asked) -> Iterator[Outcome]:
         try:
             data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         except OSError as error:
-            complain(f"stapy check: '{name}': {error.strerror}")
+            complain(f"stapy check: {no_script(name, error)}")
             why = error.strerror or "cannot be read"
             yield from (Outcome(shown, kernel.release, [], why) for kernel in asked.kernels)
             continue

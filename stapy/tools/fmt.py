@@ -12,7 +12,7 @@ from stapy.parse.encoding import plain, refuse_wide
 from stapy.parse.format.layout import formatted_as_written
 from stapy.session.messages import PassMessages
 from stapy.terminal import writing
-from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
+from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain, no_script
 from stapy.tools.replacing import replace
 
 _END = """\
@@ -46,7 +46,7 @@ def main(words: list[str]) -> int:
         try:
             status = max(status, _one(name, indent, given.check, given.diff))
         except OSError as error:
-            complain(f"stapy fmt: '{name}': {error.strerror}")
+            complain(f"stapy fmt: {no_script(name, error)}")
             status = UNUSABLE
     return status
 

@@ -48,6 +48,21 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("word", "same"),
+    [
+        ("begin ?", "begin"),
+        ("begin!", "begin"),
+        ("timer.s(5)?", "timer.s(5)"),
+        ("POINT ?", "?"),
+        ("POINT !", "!"),
+    ],
+)
+def test_a_point_with_its_mark(capsys: pytest.CaptureFixture[str], word: str, same: str) -> None:
+    """A '?' directly behind a name is a wildcard of a list, and stays one."""
+    assert doc(capsys, "--doc", word) == doc(capsys, "--doc", same)
+
+
 def test_function(capsys: pytest.CaptureFixture[str], folder: str) -> None:
     status, out, err = doc(capsys, "-I", folder, "--doc", "twice")
     assert (status, err) == (0, "")

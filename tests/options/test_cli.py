@@ -69,6 +69,7 @@ def test_options(words: list[str], field: str, value: object) -> None:
     ("words", "text"),
     [
         ([], "A script must be specified. Try 'stapy --help'."),
+        (["-E", "probe begin {}"], "-E adds to a script: -e is the option for one."),
         (["-p0", "x.stp"], "Invalid pass number '0' (should be 1-5)."),
         (["-p6", "x.stp"], "Invalid pass number '6' (should be 1-5)."),
         (["-s0", "x.stp"], "Invalid buffer size '0' (should be 1-4095)."),

@@ -102,6 +102,10 @@ def test_a_variable_with_a_type_is_one_mistake(head: str, hint: str) -> None:
          'text stands in double quotes: "vfs_read"'),
         ("probe begin, { exit() }", "expected a probe point behind ','",
          "leave the ',' out, or name another point"),
+        ("probe begin, , end { exit() }", "expected a probe point behind ','",
+         "leave one ',' out, or name another point between them"),
+        ("probe begin, end,, error { exit() }", "expected a probe point behind ','",
+         "leave one ',' out, or name another point between them"),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_named(text: str, message: str, hint: str) -> None:

@@ -98,6 +98,7 @@ def test_the_usual_form_shows_the_line(folder: Path, capsys: pytest.CaptureFixtu
         ([*OLD, "--config", "gone", "good.stp"], "'gone': No such file or directory"),
         ([*OLD, *NEW, "--config", "old.btf", "good.stp"], "--config is that of one --btf"),
         ([*OLD, "gone.stp"], "'gone.stp': No such file or directory"),
+        ([*OLD, "probe begin {}"], "No such file or directory; that is the text of a script"),
         (["-r", "1.2.3-nosuch", "good.stp"], "Incorrect version or missing kernel-devel package"),
         ([*OLD, "good.stp", "--", "--nosuch"], "unknown option '--nosuch'"),
         ([*OLD], "the following arguments are required: SCRIPT"),

@@ -66,6 +66,7 @@ def test_standard_input(
     ("words", "said"),
     [
         (["nosuch.stp", "ugly.stp"], "'nosuch.stp': No such file"),
+        (["probe begin {}", "ugly.stp"], "that is the text of a script, and its file is wanted"),
         (["broken.stp", "ugly.stp"], "Could not find matching closing quote"),
         (["--indent", "0", "ugly.stp"], "--indent wants 1 to 16"),
     ],

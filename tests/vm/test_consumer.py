@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -108,6 +109,20 @@ def test_detach_and_attach(guest: Machine, modules: dict[str, Path]) -> None:
     assert "1" in lines
     assert lines[-2] == "end"
     assert b"To reconnect" in result.stderr
+
+
+def test_a_second_session_that_is_left_running_says_its_name(
+    guest: Machine, modules: dict[str, Path]
+) -> None:
+    text = """
+    $run -L $ticks 2>/dev/null; $run -L $ticks; echo status $?
+    for name in $(sed -n 's/^\\(ticks[^ ]*\\) .*/\\1/p' /proc/modules); do $run -d $name; done
+    """
+    result = shell(guest, modules, text)
+    said = re.search(rb"'ticks' is in the kernel already: this session is '(\w+)'", result.stderr)
+    assert said, result.stderr
+    assert b"stapy-run -A " + said[1] in result.stderr
+    assert "status 0" in output(result)
 
 
 def test_reader_that_leaves_ends_the_session(guest: Machine, modules: dict[str, Path]) -> None:
