@@ -172,6 +172,52 @@ def test_tables_do_not_fill(name: str, release: str, guests: Guests, builds: Bui
     check_case(case, run_built(guests.get(release), built, case.words(), case.timeout))
 
 
+# What top lists must tell at the end when more has come than there was room for: options and
+# arguments, what is provoked.
+BUSY = (
+    """python3 -ISc '[open("/proc/self/comm", "w").write(f"n{n}") and sum(range(3000000)) """
+    """for n in range(9)]'"""
+)
+LOCKS = (
+    """python3 -ISc 'import _thread as t; a = [t.allocate_lock() for _ in range(99)]; """
+    """[(one.acquire(), one.acquire(True, 0.002)) for one in a]'"""
+)
+WRITES = (
+    """python3 -ISc 'import os; f = os.open("/dev/null", 1); """
+    """[(os.write(f, b"x"), os.pwrite(f, b"x", 0)) for _ in range(40)]'"""
+)
+HELD = (
+    "sh -c 'for file in /dev/shm/held /root/held; do for i in 1 2; do "
+    "dd if=/dev/zero of=$file bs=16M count=2 conv=notrunc status=none & done; wait; done'"
+)
+DD = "dd if=/dev/%s of=/dev/%s bs=4096 count=5 status=none"
+DISKS = (
+    f"sh -c '{GROUND['block'][0]}; {DD % ('nullb0', 'null')} iflag=direct; "
+    f"{DD % ('nullb0', 'null')}; {DD % ('zero', 'nullb0')} oflag=direct; "
+    f"{DD % ('zero', 'nullb0')} oflag=sync; {GROUND['block'][1]}'"
+)
+OTHERS = {
+    "biostacks": ("-DMAXMAPENTRIES=1", DISKS, "requests by other stacks"),
+    "filetop": ("-DMAXMAPENTRIES=80", NAMES, "bytes of others"),
+    "futexes": ("-DMAXMAPENTRIES=80", LOCKS, "waits for other locks"),
+    "klocks": ("-DMAXMAPENTRIES=1", HELD, "waits by other stacks"),
+    "profile": ("-DMAXMAPENTRIES=1", BUSY, "samples of others"),
+    "stackcount": ("-DMAXMAPENTRIES=1 vfs_write", WRITES, "calls by other stacks"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_found_no_room_is_counted(
+    name: str, release: str, guests: Guests, builds: Builds
+) -> None:
+    args, command, told = OTHERS[name]
+    wanted = f"^[1-9]\\d* {told}: -DMAXMAPENTRIES=NUMBER makes room for them$"
+    text = f"# args: {args}\n# command: {command}\n# expect: {wanted}\n"
+    case = told_case(GALLERY[name].path, text, FOLDER)
+    built = builds.ask(release, case).result()
+    check_case(case, run_built(guests.get(release), built, case.words(), case.timeout))
+
+
 SYSTEMD = Path("/lib/systemd/systemd")
 # A boot of systemd's units for `slowboot`; a unit stands there by its control group.
 BOOT = """
