@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from stapy.cache import Cache
 from stapy.cli import main
 from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.parse import nodes as n
+from stapy.parse import open_library, parse_script
+from stapy.parse.facts import PreprocessFacts
 from stapy.session import examples
 from tests import debugpackage
 from tests.vm import packages
@@ -224,3 +228,39 @@ def test_nearest_name(
     assert diagnostics.errors[0].hint == hint
     foreign = examples.find("iotop.stp", GALLERY, diagnostics)
     assert foreign == tmp_path / "io" / "iotop.stp"
+
+
+# Where a tool prints whatever happens.
+ALWAYS = {"begin", "end", "oneshot", "init", "timer"}
+
+
+def prints_a_title(tree: n.Script) -> bool:
+    """Tell whether a handler that always runs prints outside of conditions and loops."""
+    for probe in tree.decls:
+        if not isinstance(probe, n.ProbeDecl):
+            continue
+        body = probe.body.body if isinstance(probe.body, n.Block) else [probe.body]
+        printed = [
+            row.expr
+            for row in body
+            if isinstance(row, n.ExprStmt) and isinstance(row.expr, (n.Print, n.Call))
+        ]
+        is_always = {point.components[0].name for point in probe.points} & ALWAYS
+        if is_always and any("print" in row.name for row in printed):
+            return True
+    return False
+
+
+def test_a_tool_to_which_nothing_happens_prints_its_title() -> None:
+    """Who sees nothing at all cannot tell whether it works; one-liners show the least there is."""
+    sources = SourceMap()
+    said = Diagnostics(sources)
+    facts = PreprocessFacts(arguments=["1", "2", "3", "4", "5"])
+    library = open_library([], facts, Cache(Path(), is_enabled=False), sources, said)
+    silent = []
+    for one in GALLERY:
+        tree = parse_script(str(one.path), one.path.read_text(), facts, library, sources, said)
+        assert tree is not None, one.name
+        if one.subject != "one-liners" and not prints_a_title(tree):
+            silent.append(one.name)
+    assert silent == []
