@@ -238,7 +238,9 @@ static __always_inline void set_end(struct stapy_cpu *cpu, u64 room)
 
 /*
  * A print that grows beyond the room that was there when its record was opened: while the oldest
- * gives way, it does so for all that the ring can hold, and for what comes next as well.
+ * gives way, it does so for all that the ring can hold, and for a piece of what comes next. Not for
+ * an eighth of the ring as at the beginning of a record: a large ring of short records would be walked
+ * for milliseconds by a print of some kilobytes.
  */
 size_t stapy_print_room(struct stapy_out *o, size_t bytes)
 {
@@ -255,8 +257,8 @@ size_t stapy_print_room(struct stapy_out *o, size_t bytes)
 		return o->end - o->at;
 	wanted = o->at - cpu->record + (u64)bytes + AROUND_TEXT;
 	if (wanted <= ring_bytes) {
-		give_up_oldest(r, min_t(u64, wanted + made_of_room(), ring_bytes),
-			       MOST_FOR(wanted + made_of_room()));
+		wanted += 2 * STAPY_RECORD_PIECE;
+		give_up_oldest(r, min_t(u64, wanted, ring_bytes), MOST_FOR(wanted));
 		r->tail_seen = smp_load_acquire(&r->tail);
 		set_end(cpu, ring_bytes - (r->head - r->tail_seen));
 	}

@@ -5,6 +5,7 @@
  *
  *   new BYTES RECORDS     other rings; RECORDS: each print is one, with --format
  *   print CPU BYTES TEXT  a print in the hit of this CPU: TEXT, and dots up to so many bytes
+ *   fail CPU BYTES TEXT   the same, and the hit ends by an error before the print does
  *   inside CPU ON         whether the hit is one of a begin probe
  *   commit CPU            the hit ends
  *   overwrite ON          the oldest gives way
@@ -36,12 +37,17 @@ static void renew(size_t bytes, bool records)
 	made = true;
 }
 
-static void print(struct stapy_context *c, size_t bytes, const char *text)
+static void begin_print(struct stapy_context *c, size_t bytes, const char *text)
 {
 	struct stapy_out *o = stapy_print_begin(c);
 
 	stapy_out_plain(o, text);
 	stapy_out_pad(o, '.', bytes - strlen(text));
+}
+
+static void print(struct stapy_context *c, size_t bytes, const char *text)
+{
+	begin_print(c, bytes, text);
 	stapy_print_end(c);
 }
 
@@ -63,6 +69,12 @@ static void say_read(const char *data, ssize_t n)
 	for (i = 0; i < n; i++)
 		printf("%02x", (unsigned char)data[i]);
 	putchar('\n');
+}
+
+static void fail(struct stapy_context *c, size_t bytes, const char *text)
+{
+	begin_print(c, bytes, text);
+	commit(c);
 }
 
 static void read_some(int cpu, size_t bytes)
@@ -104,6 +116,8 @@ static void obey(const char *line)
 		renew(a, b);
 	else if (!strcmp(word, "print"))
 		print(&stapy_cpus[a].c, b, text);
+	else if (!strcmp(word, "fail"))
+		fail(&stapy_cpus[a].c, b, text);
 	else if (!strcmp(word, "inside"))
 		stapy_cpus[a].c.interruptible = b;
 	else if (!strcmp(word, "commit"))

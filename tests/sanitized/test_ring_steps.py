@@ -62,7 +62,7 @@ STEPS = st.lists(
 class Life:
     """A session: its steps, what it printed, and what its reader got."""
 
-    def __init__(self, program: Program, form: str) -> None:
+    def __init__(self, program: Program, form: str, ring: int = RING) -> None:
         self._program = program
         self._form = form
         self.printed = [0] * CPUS
@@ -72,7 +72,7 @@ class Life:
         self._hit: list[int | None] = [None] * CPUS
         self._bytes = [0] * CPUS  # of the hit
         self.is_large = self.overwrites = self.waits = False
-        self._ask(f"new {RING} {int(form == 'records')}")
+        self._ask(f"new {ring} {int(form == 'records')}")
 
     def _ask(self, command: str) -> str:
         return self._program.ask(command)
@@ -81,8 +81,8 @@ class Life:
         word, a, b = step
         if word in ("print", "held"):
             self._print(a, b, word == "held")
-        elif word == "commit":
-            self._ask(f"commit {a}")
+        elif word in ("commit", "fail"):
+            self._ask(f"commit {a}" if word == "commit" else f"fail {a} {b} failed;")
             self._hit[a], self._bytes[a] = None, 0
         elif word == "read":
             self._read(a, b)
@@ -272,17 +272,53 @@ def test_a_large_print_pushes_old_ones_out(
     steps: list[Step] = [("overwrite", 1, 0), *before, ("print", 0, size), ("commit", 0, 0)]
     for step in steps:
         life.do(step)
-    found = Found()
-    assert not any(life.end())
-    if form == "bulk":
-        found.bulk(0, life.read[0], life.sizes)
-    elif form == "records":
-        found.pieces(life.read[0], life.sizes)
-    else:
-        found.text(life.read[0], life.sizes, False)
+    found = left_of(life)
     kept = [ticket for _, ticket, _ in found.prints]
     assert kept and kept == list(range(kept[0], life._ticket))
     assert found.missing["overwrote"][0] == life.printed[0] - found.bytes[0] > 0
+
+
+def left_of(life: Life) -> Found:
+    """End a session that lost nothing, and look at what is left of its first CPU."""
+    found = Found()
+    assert not any(life.end())
+    if life._form == "bulk":
+        found.bulk(0, life.read[0], life.sizes)
+    elif life._form == "records":
+        found.pieces(life.read[0], life.sizes)
+    else:
+        found.text(life.read[0], life.sizes, False)
+    return found
+
+
+@pytest.mark.parametrize("size", [30000, 60000])
+def test_a_print_is_made_as_much_room_as_it_takes(program: Program, form: str, size: int) -> None:
+    """However large the ring: what is given up is bounded by the print, and by a constant."""
+    ring = 1 << 20
+    life = Life(program, form, ring)
+    short: list[Step] = [("print", 0, 24), ("commit", 0, 0)] * (ring // 40 + 500)
+    steps: list[Step] = [("overwrite", 1, 0), *short, ("print", 0, size), ("commit", 0, 0)]
+    for step in steps:
+        life.do(step)
+    # With their headers, records take 40 or 48 bytes; where one begins, 1,024 give way at most.
+    each = 48 if form == "records" else 40
+    most = 2 * PIECE + max(1024 * each, size + 2 * each)
+    assert most < ring // 8
+    found = left_of(life)
+    assert len(found.prints) - 1 >= (ring - most) // each - 1
+    assert found.prints[-1][1] == life._ticket - 1
+
+
+def test_a_large_print_that_fails_has_pushed_old_ones_out(program: Program, form: str) -> None:
+    """What gave way for it is told, byte for byte; it leaves nothing, and the next one is there."""
+    life = Life(program, form)
+    steps: list[Step] = [("overwrite", 1, 0), *FILL, ("fail", 0, 20000), *SMALL[:2]]
+    for step in steps:
+        life.do(step)
+    found = left_of(life)
+    rest = form == "records"  # of a print that failed: the byte that says what follows
+    assert [ticket for _, ticket, _ in found.prints] == [5]
+    assert found.missing["overwrote"][0] == life.printed[0] + rest - found.bytes[0]
 
 
 def test_a_print_in_pieces_that_outgrows_the_ring(program: Program, form: str) -> None:
