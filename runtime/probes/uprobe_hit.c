@@ -92,11 +92,29 @@ static __always_inline void step_forth(unsigned long distance, struct pt_regs *r
 		instruction_pointer_set(regs, address + distance);
 }
 
-/* Where a handler before this one has sent the program is where it is, and nothing is set back. */
+/*
+ * Where a handler before this one has sent the program is where it is, and nothing is set back. It
+ * may be another session's, before this one was called: files are mapped by pages, so at the
+ * breakpoint the address within its page is that of the file. Of the places where somebody else may
+ * send it, one in a page's bytes looks the same.
+ */
+static __always_inline unsigned long distance_at(const struct stapy_uprobe_row *row,
+						 unsigned long address)
+{
+	return likely(!((address ^ row->offset) & ~PAGE_MASK)) ? row->distance : 0;
+}
+
 static __always_inline unsigned long distance_of(const struct stapy_uprobe_row *row,
 						 struct pt_regs *regs, unsigned long breakpoint)
 {
-	return likely(instruction_pointer(regs) == breakpoint) ? row->distance : 0;
+	return likely(instruction_pointer(regs) == breakpoint) ? distance_at(row, breakpoint) : 0;
+}
+
+/* The function that has returned. The kernel remembers where the program was behind all handlers. */
+static __always_inline unsigned long function_of(const struct stapy_uprobe_row *row,
+						 unsigned long function)
+{
+	return function - distance_at(row, function);
 }
 
 static __always_inline bool is_meant(const struct stapy_uprobe_row *row)
@@ -264,7 +282,7 @@ STAPY_ON_URETPROBE(on_return, consumer, function, regs)
 		return 0;
 	for (row = place->returns; row; row = row->same)
 		if (is_meant(row))
-			hit_return(row, function - row->distance, regs);
+			hit_return(row, function_of(row, function), regs);
 	return 0;
 }
 
@@ -311,15 +329,15 @@ STAPY_ON_UPROBE(on_plain_entry, consumer, regs)
 {
 	const struct stapy_uprobe_place *place = place_of(consumer);
 	const struct stapy_uprobe_row *row = place->entries;
-	unsigned long address;
+	unsigned long address, distance = distance_at(row, instruction_pointer(regs));
 
 	if (stapy_is_hidden())
 		return 0;
 	if (unlikely(!is_meant(row) || !is_shown()))
 		return refuse(place);
-	address = step_back(row->distance, regs);
+	address = step_back(distance, regs);
 	hit_plain(row, regs, address, false);
-	step_forth(row->distance, regs, address);
+	step_forth(distance, regs, address);
 	return 0;
 }
 
@@ -343,7 +361,7 @@ STAPY_ON_URETPROBE(on_plain_return, consumer, function, regs)
 	const struct stapy_uprobe_row *row = place->returns;
 
 	if (!stapy_is_hidden() && likely(is_meant(row) && is_shown()))
-		hit_plain(row, regs, function - row->distance, true);
+		hit_plain(row, regs, function_of(row, function), true);
 	return 0;
 }
 

@@ -103,7 +103,9 @@ probe process("PATH").function("work") {
 """
 SEEN = """
 probe process("PATH").function("work") { printf("%x %s\\n", uaddr(), usymdata(register("rip"))) }
-probe process("PATH").function("work").return { println(@entry(usymdata(register("rip")))) }
+probe process("PATH").function("work").return {
+	printf("%x %s\\n", addr(), @entry(usymdata(register("rip"))))
+}
 """
 
 
@@ -128,3 +130,41 @@ def test_a_handler_that_leads_elsewhere(
         half = len(lines) // 2
         assert lines[:half] == lines[half:], lines
         assert any(line.startswith(f"{int(place, 16):x} last+0x0/") for line in lines), lines
+
+
+# Other sessions, whose handlers come behind the guru's: a place with one row has its own callbacks.
+OTHERS = {
+    "entry": """probe process("PATH").function("work") {
+	printf("%x %s\\n", addr(), usymdata(register("rip")))
+}""",
+    "back": 'probe process("PATH").function("work").return { printf("%x\\n", addr()) }',
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_session_leads_elsewhere(
+    guest: Machine, release: str, tmp_path: Path, other: str
+) -> None:
+    program = compiled(tmp_path, PROGRAM, *OPTIONS, name="work")
+    symbols = run("nm", str(program)).splitlines()
+    places = {line.split()[2]: line.split()[0] for line in symbols if len(line.split()) == 3}
+    sources = [text.replace("PATH", str(program)) for text in (ELSEWHERE, OTHERS[other])]
+    guru = ("-g", "-e", sources[0].replace("PLACE", places["last"]))
+    modules = make(
+        *(release, tmp_path),
+        **{"moved": guru, "stays": ("-DSTAPY_NO_SHIFT", *guru)},
+        **{"seenmoved": ("-e", sources[1]), "seenstays": ("-DSTAPY_NO_SHIFT", "-e", sources[1])},
+    )
+    text = "".join(
+        f"""
+        $run -L $seen{kind} >out; $run -c {program} ${kind}
+        $run -A -T 1 seen{kind} >>out; cat out
+        """
+        for kind in ("moved", "stays")
+    )
+    lines, result = shell(guest, modules, text)
+    half = len(lines) // 2
+    assert half == 2 and lines[:half] == lines[half:], (lines, result.stderr)
+    assert [int(line.split()[0], 16) for line in lines[:half]] == [
+        *(int(places["work"], 16), int(places["last"], 16))
+    ], lines
