@@ -33,6 +33,8 @@ SHF_EXECINSTR, SHF_COMPRESSED = 4, 0x800
 STT_FUNC = 2
 _MAX_INFLATED = 4 << 30  # no section of a real file inflates beyond this
 _NT_GNU_BUILD_ID = 3
+_SHARED = 8  # how often all of a table of strings may be part of a name
+_FEW = 16 << 20  # bytes of names that any file may have
 _SPARE_DESCRIPTORS = 64  # for compilers, their pipes and what they are given
 _MANY_DESCRIPTORS = 1 << 16
 
@@ -118,9 +120,10 @@ class ElfFile:
         rows = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
         if name_index >= count:
             raise self._fail("no section names")
-        names = self._range(rows[name_index][4], rows[name_index][5], "section names")
+        content = self._range(rows[name_index][4], rows[name_index][5], "section names")
+        names = Strings(content, self.name)
         for row in rows:
-            section = Section(_string(names, row[0]), *row[1:])
+            section = Section(names.text(row[0]), *row[1:])
             self.sections.append(section)
             self._by_name.setdefault(section.name, section)
 
@@ -194,16 +197,18 @@ class ElfFile:
         if section.link >= len(self.sections):
             raise self._fail(f"{table}: no string table")
         data = self.content(section)
-        names = self.content(self.sections[section.link])
+        names = Strings(self.content(self.sections[section.link]), self.name)
         whole = len(data) - len(data) % 24
         for name, info, _, index, value, size in struct.iter_unpack("<IBBHQQ", data[:whole]):
             if with_local or info >> 4:
-                yield Symbol(_string(names, name), value, size, info & 15, info >> 4, index)
+                yield Symbol(names.text(name), value, size, info & 15, info >> 4, index)
 
     def notes(self) -> Iterator[tuple[str, int, bytes]]:
-        """Yield ``(owner, type, description)`` of each note."""
+        """Yield ``(owner, type, description)`` of each note; none of sections that overlap much."""
+        left = 2 * len(self.data)
         for section in self.sections:
-            if section.type == SHT_NOTE:
+            if section.type == SHT_NOTE and left > 0:
+                left -= section.size
                 yield from parse_notes(self.content(section))
 
     def build_id(self) -> str:
@@ -232,11 +237,32 @@ def build_id_of(notes: Iterator[tuple[str, int, bytes]]) -> str:
     return ""
 
 
-def _string(table: bytes, offset: int) -> str:
-    end = table.find(b"\0", offset)
-    if offset >= len(table) or end < 0:
-        return ""
-    return table[offset:end].decode("utf-8", "replace")
+class Strings:
+    """A table of strings of a file, which are found by where they begin.
+
+    Names may end alike and share that end, but all of them together are not many times the table:
+    that is a file which somebody made to take all memory, and ends in a `DebuginfoError`.
+    """
+
+    def __init__(self, table: bytes, name: str) -> None:
+        self._table = table
+        self._name = name
+        self._last = table.rfind(b"\0")
+        self._left = _SHARED * len(table) + _FEW
+
+    def word(self, offset: int) -> bytes:
+        """Find the string that begins there; empty for what begins or ends outside."""
+        if offset >= self._last:
+            return b""
+        found = self._table[offset : self._table.find(b"\0", offset)]
+        self._left -= len(found)
+        if self._left < 0:
+            raise DebuginfoError(f"{self._name}: its names lie one over the other")
+        return found
+
+    def text(self, offset: int) -> str:
+        """Find a string as text; what is none has other signs in its place."""
+        return self.word(offset).decode("utf-8", "replace")
 
 
 def map_file(path: Path) -> Buffer:

@@ -25,6 +25,7 @@ from stapy.debuginfo.user.symbols import FunctionTable
 _LARGEST = 1 << 16  # bytes of a function that is looked at
 _LONGEST_PART = 1 << 12  # bytes of a part of it that lies elsewhere
 _PARTS = 256
+_OFTEN = 4  # how often all code of a file is decoded; functions lie one over the other in none
 _NEAR = 130  # how far a short jump leads, from where it begins
 _PUSHES = range(0x50, 0x58)
 _SHORT = re.compile(b"[\x70-\x7f\xe0-\xe3\xeb]")  # what may be a jump with a distance of one byte
@@ -42,6 +43,10 @@ class Entries:
         self._file = file
         self._functions = functions
         self._reached = reached
+        self._known: dict[int, int] = {}
+        self._left = 0  # bytes that may still be decoded
+        if reached.is_bounded:
+            self._left = _LARGEST + _OFTEN * sum(row.file_size for row in file.executable)
 
     def distance(self, address: int) -> int:
         """Tell how far behind the beginning of a function its breakpoint may lie; mostly 0.
@@ -50,6 +55,11 @@ class Entries:
         it, and nothing leads behind that: no call or jump of the file whose bytes tell where
         it goes, and no address in it, while the function has no jump that tells not.
         """
+        if address not in self._known:
+            self._known[address] = self._distance(address) if self._left > 0 else 0
+        return self._known[address]
+
+    def _distance(self, address: int) -> int:
         code = self._file.read(address, len(ENDBR64) + x86.LONGEST)
         behind = address + len(ENDBR64)
         found = x86.decode(code, len(ENDBR64)) if code.startswith(ENDBR64) else None
@@ -110,6 +120,7 @@ class Entries:
             length = x86.step(code, at)
             if length:
                 at, goes_on = at + length, True
+                self._left -= length
                 continue
             row = x86.decode(code, at)
             if row is None or (jumps_anywhere(row) and row.modrm != _BY_SLOT):
@@ -120,6 +131,7 @@ class Entries:
             if row.target is not None and not is_call:
                 found.targets.add(start + at + row.target)
             at += row.length
+            self._left -= row.length
             goes_on = not is_last(row)
             if not to_its_end and not goes_on:
                 return found

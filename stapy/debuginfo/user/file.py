@@ -22,6 +22,9 @@ EM_386, EM_X86_64 = 3, 62
 _DT_NEEDED, _DT_STRTAB, _DT_STRSZ, _DT_SONAME = 1, 5, 10, 14
 _DT_RPATH, _DT_RUNPATH, _DT_FLAGS_1 = 15, 29, 0x6FFFFFFB
 _DF_1_PIE = 0x08000000
+_MOST_SEGMENTS = (1 << 16) // 56  # that the kernel takes of a program
+_MOST_DYNAMIC = 1 << 14  # rows of a dynamic section; real ones have a hundred
+_LONGEST_TEXT = 1 << 13  # in one of them: a list of folders
 _MACHINES = {**EM_NAMES, EM_386: "i386", 40: "arm", 8: "mips", 2: "sparc"}
 _TYPES = {1: "an object file that was not linked", 4: "a core dump"}
 _STRINGS = frozenset((_DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH))
@@ -256,6 +259,8 @@ def _segments(elf: ElfFile) -> list[Segment]:
         count = elf.sections[0].info
     if count == 0:
         return []
+    if count > _MOST_SEGMENTS:
+        raise UserFileError(f"{elf.name} has {count} segments, more than any program")
     if entry_size != 56 or table + 56 * count > len(data):
         raise UserFileError(f"{elf.name}: damaged table of segments")
     found = []
@@ -270,25 +275,21 @@ def _segments(elf: ElfFile) -> list[Segment]:
 def _dynamic(file: UserFile) -> Dynamic:
     data, strings = file.elf.data, b""
     rows: list[tuple[int, int]] = []
-    for segment in file.segments:
-        if segment.type == PT_DYNAMIC:
-            end = min(segment.offset + segment.file_size, len(data))
-            size = max(0, end - segment.offset) // 16 * 16
-            for tag, value in struct.iter_unpack(
-                "<QQ", bytes(data[segment.offset : segment.offset + size])
-            ):
-                if tag == 0:
-                    break
-                rows.append((tag, value))
+    for segment in [row for row in file.segments if row.type == PT_DYNAMIC][-1:]:
+        end = min(segment.offset + segment.file_size, len(data))
+        size = min(max(0, end - segment.offset) // 16, _MOST_DYNAMIC) * 16
+        part = bytes(data[segment.offset : segment.offset + size])
+        for tag, value in struct.iter_unpack("<QQ", part):
+            if tag == 0:
+                break
+            rows.append((tag, value))
     values = dict(rows)
     if _DT_STRTAB in values:
         strings = file.read(values[_DT_STRTAB], values.get(_DT_STRSZ, 0))
 
     def text(offset: int) -> str:
-        end = strings.find(b"\0", offset)
-        if offset >= len(strings) or end < 0:
-            return ""
-        return strings[offset:end].decode("utf-8", "surrogateescape")
+        end = strings.find(b"\0", offset, offset + _LONGEST_TEXT)
+        return strings[offset:end].decode("utf-8", "surrogateescape") if end >= 0 else ""
 
     found = [(tag, text(value)) for tag, value in rows if tag in _STRINGS]
     texts = dict(found)

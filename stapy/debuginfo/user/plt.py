@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from stapy.debuginfo.elf import SHT_NOBITS, ElfFile
+from stapy.debuginfo.elf import SHT_NOBITS, ElfFile, Strings
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user.file import UserFile
 
@@ -66,7 +66,8 @@ def _slots(elf: ElfFile) -> dict[int, str]:
         table = elf.sections[row.link]
         if table.link >= len(elf.sections):
             raise DebuginfoError(f"{elf.name}: damaged relocations of {section}")
-        symbols, strings = elf.content(table), elf.content(elf.sections[table.link])
+        symbols = elf.content(table)
+        strings = Strings(elf.content(elf.sections[table.link]), elf.name)
         data = elf.content(row)
         whole = len(data) - len(data) % _RELOCATION.size
         for slot, what, _ in _RELOCATION.iter_unpack(data[:whole]):
@@ -74,7 +75,6 @@ def _slots(elf: ElfFile) -> dict[int, str]:
             if what & 0xFFFFFFFF not in (_GLOB_DAT, _JUMP_SLOT) or at + 24 > len(symbols):
                 continue
             (start,) = struct.unpack_from("<I", symbols, at)
-            end = strings.find(b"\0", start)
-            if end > start:
-                names[slot] = strings[start:end].decode("utf-8", "surrogateescape")
+            if word := strings.word(start):
+                names[slot] = word.decode("utf-8", "surrogateescape")
     return names

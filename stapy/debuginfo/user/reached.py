@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from struct import Struct, unpack_from
 from typing import NamedTuple
@@ -12,14 +13,14 @@ from zlib import crc32
 
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
-from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.elf import SHF_COMPRESSED, ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.loading import kept
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.symbols import moved_by
 
 ENDBR64 = b"\xf3\x0f\x1e\xfa"
-_VERSION = 3
+_VERSION = 4
 # What may be a call, a jump or the begin of a transaction with a distance of four bytes; and what
 # may compute an address by one.
 _FAR = re.compile(b"[\xe8\xe9]|\x0f[\x80-\x8f]|\xc7\xf8")
@@ -30,6 +31,31 @@ _RELOCATION = Struct("<QQQ")
 _SHT_RELA = 4
 _CHUNK = 1 << 20  # bytes of data that are compared at a time, a multiple of 8
 _MASK = (1 << 64) - 1
+# A file is whatever somebody has made, and may be made to take all memory, or hours. The largest
+# libraries of a distribution have six parts in memory, 400,000 relocations, 30,000 of such
+# functions and two million bytes that may begin a call.
+_MOST_PARTS = 64
+_MOST_INSIDE = 1 << 18  # of `endbr64`
+_MOST_ROWS = 1 << 23  # of tables, and of what may lead somewhere
+_HIGHEST = 1 << 63  # where no program's memory is
+_EVERYTHING = array("Q", [_MASK])  # as an answer: nobody can know
+
+
+class _TooMuchError(Exception):
+    """More than a file that was made by a linker has."""
+
+
+class _Patience:
+    """How much of a file is looked at before it is given up."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_ROWS
+
+    def take(self, rows: int) -> None:
+        """Count so many rows; raises `_TooMuchError` when they are too many."""
+        self._left -= rows
+        if self._left < 0:
+            raise _TooMuchError
 
 
 class _Part(NamedTuple):
@@ -53,11 +79,25 @@ class Reached:
 
         The address is one of the four behind the beginning of an ``endbr64``.
         """
-        if not self._file.elf.sections:
-            return True  # its symbols and relocations are not to be found
+        if not self.is_bounded:
+            return True
         if self._found is None:
             self._found = set(self._numbers())
-        return address in self._found
+        return address in self._found or _MASK in self._found
+
+    @cached_property
+    def is_bounded(self) -> bool:
+        """False for a file of which nobody can know, or that would take too long.
+
+        It has no sections, by which symbols and relocations are found, or parts and tables that lie
+        one over the other.
+        """
+        elf, loads = self._file.elf, self._file.loads
+        if not elf.sections or len(loads) > _MOST_PARTS:
+            return False
+        if any(row.address + row.memory_size > _HIGHEST for row in loads):
+            return False
+        return sum(row.file_size for row in loads) <= 2 * len(elf.data) and _is_plain(elf)
 
     def _numbers(self) -> Iterable[int]:
         if not self._file.build_id:
@@ -83,12 +123,16 @@ class Reached:
         Any byte may begin a call or a jump, and any word of data may be an address: what is none
         leads elsewhere, or costs a trap.
         """
-        inside = set(self._inside())
-        if not inside:
-            return b""
-        found = inside.intersection(self._told())
-        for part in self._parts(executable=True):
-            found |= inside.intersection(_led_to(part))
+        patience = _Patience()
+        try:
+            inside = self._inside()
+            if not inside:
+                return b""
+            found = inside.intersection(self._told(patience))
+            for part in self._parts(executable=True):
+                found |= inside.intersection(_led_to(part, patience))
+        except _TooMuchError:
+            return _EVERYTHING.tobytes()
         for part in self._parts():
             found |= _words(part, inside)
             if self._file.is_fixed:  # addresses are constants of four bytes, in code, too
@@ -101,26 +145,46 @@ class Reached:
             data = self._file.elf.data[row.offset : row.offset + row.file_size]
             yield _Part(row.address, bytes(data))
 
-    def _inside(self) -> Iterator[int]:
+    def _inside(self) -> set[int]:
+        found: set[int] = set()
         for part in self._parts(executable=True):
             for match in re.finditer(re.escape(ENDBR64), part.data):
-                yield from range(part.address + match.start() + 1, part.address + match.end() + 1)
+                found.update(
+                    range(part.address + match.start() + 1, part.address + match.end() + 1)
+                )
+                if len(found) > _MOST_INSIDE * len(ENDBR64):
+                    raise _TooMuchError
+        return found
 
-    def _told(self) -> Iterator[int]:
+    def _told(self, patience: _Patience) -> Iterator[int]:
         """List the addresses of symbols of whatever kind, and those that the loader writes."""
         files = [(self._file.elf, 0)]
         if self._debug is not None:
             elf = ElfFile.open(self._debug)
+            if not _is_plain(elf):
+                raise _TooMuchError
             files.append((elf, moved_by(self._file, elf)))
         for elf, moved in files:
             for content in _tables(elf):
+                patience.take(len(content) // _SYMBOL.size)
                 yield from (row[4] + moved for row in _rows(_SYMBOL, content))
         elf = self._file.elf
         for section in elf.sections:
             if section.type == _SHT_RELA:
                 link = section.link if section.link < len(elf.sections) else 0
-                values = [row[4] for row in _rows(_SYMBOL, elf.content(elf.sections[link]))]
-                yield from _relocated(elf.content(section), values)
+                content, symbols = elf.content(section), elf.content(elf.sections[link])
+                patience.take((len(content) + len(symbols)) // _SYMBOL.size + 1)
+                values = array("Q", (row[4] for row in _rows(_SYMBOL, symbols)))
+                yield from _relocated(content, values)
+
+
+def _is_plain(elf: ElfFile) -> bool:
+    """Tell whether a file's tables lie side by side, as they are: no row stands for many."""
+    rows = [
+        row for row in elf.sections if row.type == _SHT_RELA or row.name in (".symtab", ".dynsym")
+    ]
+    rows += [elf.sections[row.link] for row in rows if row.link < len(elf.sections)]
+    return not any(row.flags & SHF_COMPRESSED for row in rows)
 
 
 def _tables(elf: ElfFile) -> Iterator[bytes]:
@@ -128,18 +192,20 @@ def _tables(elf: ElfFile) -> Iterator[bytes]:
     return (data for name in (".symtab", ".dynsym") if (data := elf.read(name)) is not None)
 
 
-def _led_to(part: _Part) -> Iterator[int]:
+def _led_to(part: _Part, patience: _Patience) -> Iterator[int]:
     """List where all lead that may be calls, jumps and addresses relative to an instruction."""
     address, data = part
     last = max(len(data) - 4, 0)
     for pattern in (_FAR, _LEA):
         for match in pattern.finditer(data, 0, last):
+            patience.take(1)
             yield address + match.end() + 4 + unpack_from("<i", data, match.end())[0]
     for match in _SHORT_BEGIN.finditer(data, 0, max(len(data) - 2, 0)):
+        patience.take(1)
         yield address + match.end() + 2 + unpack_from("<h", data, match.end())[0]
 
 
-def _relocated(content: bytes, values: list[int]) -> Iterator[int]:
+def _relocated(content: bytes, values: array[int]) -> Iterator[int]:
     """List what the loader writes: the constant of a row, and the value of its symbol with it."""
     for _, info, constant in _rows(_RELOCATION, content):
         yield constant

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf.files.separate import separate_files
-from stapy.debuginfo.elf import Buffer, ElfFile, inflate
+from stapy.debuginfo.elf import Buffer, ElfFile, Strings, inflate
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.loading import kept
@@ -235,16 +235,14 @@ def _functions(elf: ElfFile, table: str, *, exported: bool) -> Iterator[tuple[st
     section = elf.section(table)
     if section is None or section.link >= len(elf.sections):
         return
-    data, strings = elf.content(section), elf.content(elf.sections[section.link])
+    data = elf.content(section)
+    strings = Strings(elf.content(elf.sections[section.link]), elf.name)
     whole = len(data) - len(data) % _ROW.size
     for name_at, info, other, index, value, size in _ROW.iter_unpack(data[:whole]):
         kind = info & 15
         if (kind != _STT_FUNC and kind != _STT_GNU_IFUNC) or not index:
             continue
-        end = strings.find(b"\0", name_at)
-        if end <= name_at or name_at >= len(strings):
-            continue
-        word, flags = strings[name_at:end], 0
+        word, flags = strings.word(name_at), 0
         if b"@" in word:
             word, _, version = word.partition(b"@")
             flags |= 0 if version.startswith(b"@") else OLD
