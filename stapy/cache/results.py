@@ -142,8 +142,7 @@ def _sealed(text: str, files: Iterable[Path]) -> bytes:
     lines = [f"{_identity(path)!r}\tfile {_word(path)}\n" for path in sorted(set(files))]
     places = sorted(looked.places().items())
     lines += [f"{found}\tplace {_word(path)}\n" for path, found in places]
-    if (end := looked.until()) is not None:
-        lines.append(f"\tuntil {end}\n")
+    lines += [f"\tmissing {end} {build_id}\n" for build_id, end in sorted(looked.missing().items())]
     lines += [f"{found}\task {question}\n" for question, found in questions.asked()]
     return f"{len(lines)}\n{''.join(lines)}{text}".encode(*_BYTES)
 
@@ -175,9 +174,23 @@ def _now(kind: str, rest: str) -> str:
         return repr(_identity(_path(rest)))
     if kind == "place":
         return looked.identity(_path(rest))
-    if kind == "until":
-        return "over" if looked.is_over(int(rest)) else ""
+    if kind == "missing":
+        return _server_has(*rest.split(" "))
     return _answer(rest)
+
+
+def _server_has(until: str, build_id: str) -> str:
+    """Tell whether a build that no server had has come; "" for no.
+
+    When that no longer counts they are asked, which costs less than to make the answer anew: that
+    would ask as well.
+    """
+    from stapy.debuginfo.dwarf.files import debuginfod
+
+    if debuginfod.is_kept(build_id):
+        return "kept"
+    over = looked.is_over(int(until)) and not debuginfod.is_still_missing(build_id)
+    return "there, or nobody knows" if over else ""
 
 
 def _answer(question: str) -> str:

@@ -1,4 +1,4 @@
-"""Where debug files were looked for, be they there or not, and until when a server's no counts.
+"""Where debug files were looked for, be they there or not, and builds that no server had.
 
 What is kept of the answers of a command, such as its list or its module, holds as long as these
 places are what they were when they were looked at: a debug package that is installed, or goes,
@@ -21,7 +21,7 @@ _CHANGING = "changing"  # what no place is found to be: such an answer is not gi
 
 _places: dict[Path, str] = {}  # with what was there at the first look
 _begun: list[int] = []  # the time of that, in nanoseconds since 1970
-_ends: list[int] = []
+_missing: dict[str, int] = {}  # by build-id the second until which that counts
 
 
 def note(paths: Iterable[Path]) -> None:
@@ -45,9 +45,9 @@ def identity(path: Path) -> str:
     return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
 
 
-def note_until(second: float) -> None:
-    """Remember that an answer is to be asked for again from a time on, in seconds since 1970."""
-    _ends.append(int(second))
+def note_missing(build_id: str, until: float) -> None:
+    """Remember that no server gave a build's file, and until when that counts (since 1970)."""
+    _missing[build_id] = int(until)
 
 
 def places() -> dict[Path, str]:
@@ -72,9 +72,9 @@ def _unchanged(path: Path) -> str:
     return identity(path) if changed < _begun[0] - _TICK_NS else _CHANGING
 
 
-def until() -> int | None:
-    """Tell the second from which on answers since `forget` are to be asked for again, or None."""
-    return min(_ends, default=None)
+def missing() -> dict[str, int]:
+    """Map the builds that no server gave since `forget` to the second until which that counts."""
+    return dict(_missing)
 
 
 def is_over(second: int) -> bool:
@@ -86,7 +86,7 @@ def forget() -> None:
     """Begin a new command: nothing has been looked for."""
     _places.clear()
     _begun.clear()
-    _ends.clear()
+    _missing.clear()
 
 
 def _shown_by(path: Path, known: dict[Path, bool]) -> Path:

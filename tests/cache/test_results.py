@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,6 +14,8 @@ import pytest
 
 from stapy.cache import Cache, key_of, results
 from stapy.debuginfo import looked
+from stapy.debuginfo.dwarf.files import debuginfod
+from stapy.debuginfo.dwarf.files.debuginfod import fetch
 from stapy.debuginfo.dwarf.files.paths import existing
 from stapy.debuginfo.user import processes, questions, search
 from stapy.kernel import Kernel
@@ -21,6 +23,7 @@ from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports
 from stapy.kernel.modules import Modules
 from stapy.options import Options
+from tests.debuginfo.server import Server
 
 
 @pytest.fixture(autouse=True)
@@ -132,18 +135,69 @@ def test_links_of_another_root(cache: Cache, tmp_path: Path) -> None:
         other.stdin.close()
 
 
-def test_no_answer_of_a_server_lasts(
-    cache: Cache, module: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = time.time()
-    looked.note_until(now + 600)
-    looked.note_until(now + 300)
+BUILD = "ab" * 20
+
+
+@pytest.fixture
+def kept(server: Server, cache: Cache, module: Path) -> Callable[[], bool]:
+    """Keep a list and a module of a command that found no server with a build; do they hold?"""
+    assert fetch(BUILD, "f", lambda _: None) == (None, [])
     results.store_list(cache, "k", "list", [])
     results.store(cache, "k", module, "said", [])
-    for later, kept in ((0, True), (299, True), (301, False), (-90_000, False)):
-        monkeypatch.setattr(time, "time", lambda later=later: now + later)
-        assert (results.find_list(cache, "k") is not None) == kept
-        assert (results.find(cache, "k") is not None) == kept
+
+    def holds() -> bool:
+        found = results.find_list(cache, "k") is not None
+        assert (results.find(cache, "k") is not None) == found
+        return found
+
+    return holds
+
+
+def _later(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + seconds)
+
+
+def test_what_no_server_had_is_asked_for_and_not_made_again(
+    server: Server, kept: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once in ten minutes, for all that is kept; it holds while the answer is still no."""
+    assert kept() and len(server.asked) == 1
+    _later(monkeypatch, 601)
+    assert kept() and kept() and len(server.asked) == 2
+
+
+@pytest.mark.parametrize("change", ["a server has it", "no answer", "fetched by others"])
+def test_what_no_server_had_may_come(
+    server: Server, kept: Callable[[], bool], monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    if change == "fetched by others":
+        place = debuginfod._place(BUILD)
+        assert place.stat().st_size == 0
+        place.write_bytes(b"file")
+        assert not kept()
+        return
+    if change == "a server has it":
+        server.serve(BUILD, b"file")
+    else:
+        server.status = 500
+    assert kept() and len(server.asked) == 1
+    _later(monkeypatch, 601)
+    assert not kept() and len(server.asked) > 1
+    assert not debuginfod.is_kept(BUILD)  # nothing is fetched for that
+    monkeypatch.delenv("DEBUGINFOD_URLS")
+    assert not kept()
+
+
+def test_a_clock_that_was_set_back(
+    server: Server, kept: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows how long ago that was: the servers are asked."""
+    _later(monkeypatch, -90_000)
+    assert kept() and len(server.asked) == 2
+    server.status = 500
+    _later(monkeypatch, -90_000)
+    assert not kept()
 
 
 @pytest.mark.parametrize("change", ["link", "PATH", "added"])

@@ -61,28 +61,65 @@ def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path
     urls = servers()
     if not urls or not _BUILD_ID.fullmatch(build_id):
         return None, []
-    path = _folder() / build_id / "debuginfo"
-    looked.note([path])
-    if is_file(path) and path.stat().st_size:
+    path = _place(build_id)
+    if is_kept(build_id):
+        looked.note([path])
         return path, []
     end = _missed_until(path)
     if end > time.time():
-        looked.note_until(end)
+        looked.note_missing(build_id, end)
         return None, []
     problems: list[str] = []
     missing = 0
     for url in urls:
-        address = f"{url}/buildid/{build_id}/debuginfo"
+        address = _address(url, build_id)
         try:
             if _download(address, path, build_id, what, notice):
+                looked.note([path])
                 return path, problems
             missing += 1
         except (OSError, ValueError, DebuginfoError) as error:
             problems.append(f"{address}: {reason_of(error)}")
     if missing == len(urls):
         _remember_miss(path)
-    looked.note_until(time.time() + _MISS_SECONDS)  # another server, or this one, may answer then
+    # Another server, or this one, may answer then.
+    looked.note_missing(build_id, time.time() + _MISS_SECONDS)
     return None, problems
+
+
+def is_kept(build_id: str) -> bool:
+    """Tell whether a build's file was fetched; an empty one stands for what no server had."""
+    path = _place(build_id)
+    try:
+        return is_file(path) and path.stat().st_size > 0
+    except OSError:  # it has just gone
+        return False
+
+
+def is_still_missing(build_id: str) -> bool:
+    """Ask the servers again for what none had, unless that was done a moment ago; fetch nothing.
+
+    False as soon as one has it, or does not answer.
+    """
+    path = _place(build_id)
+    if _missed_until(path) > time.time():
+        return True
+    urls = servers()
+    try:
+        if not urls or any(_is_there(_address(url, build_id)) for url in urls):
+            return False
+    except (OSError, ValueError):
+        return False
+    _remember_miss(path)
+    return True
+
+
+def _place(build_id: str) -> Path:
+    return _folder() / build_id / "debuginfo"
+
+
+def _address(url: str, build_id: str) -> str:
+    return f"{url}/buildid/{build_id}/debuginfo"
 
 
 def _folder() -> Path:
@@ -97,15 +134,18 @@ def _folder() -> Path:
 def _missed_until(path: Path) -> float:
     """Tell until when servers are not asked again for what they had not; 0 when they may be."""
     try:
-        return path.stat().st_mtime + _MISS_SECONDS
+        marked = path.stat().st_mtime
     except OSError:
         return 0.0
+    return marked + _MISS_SECONDS if marked <= time.time() + _MISS_SECONDS else 0.0  # set back
 
 
 def _remember_miss(path: Path) -> None:
+    now = time.time()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
+        os.utime(path, (now, now))  # by the clock that it is compared with
     except OSError:
         pass
 
@@ -134,6 +174,20 @@ def _download(
     address: str, path: Path, build_id: str, what: str, notice: Callable[[str], None]
 ) -> bool:
     """Fetch one file; return False when the server does not have it."""
+
+    def keep(answer: ServerAnswer) -> None:
+        _keep(answer, path, build_id, what, notice)
+
+    return _asked(address, keep)
+
+
+def _is_there(address: str) -> bool:
+    """Tell whether a server has a file; of what it sends then nothing is read."""
+    return _asked(address, lambda answer: None)
+
+
+def _asked(address: str, then: Callable[[ServerAnswer], None]) -> bool:
+    """Ask a server for a file and hand over what it answers; False when it does not have it."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
@@ -141,7 +195,7 @@ def _download(
     request = Request(address, headers={"User-Agent": "stapy"})  # schemes: servers()
     try:
         with urlopen(request, timeout=patience()) as answer:
-            _keep(answer, path, build_id, what, notice)
+            then(answer)
     except HTTPError as error:
         if error.code in (404, 410):
             return False
