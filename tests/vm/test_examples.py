@@ -8,6 +8,7 @@ import pytest
 
 from stapy.run.options import RunOptions
 from stapy.session import examples
+from tests.debuginfo.user.sources import compiled
 from tests.guide import shape
 from tests.vm import packages
 from tests.vm.harness import (
@@ -252,5 +253,35 @@ LEAKS = """
 def test_all_that_takes_memory(release: str, guests: Guests, builds: Builds) -> None:
     """`memleak` follows calloc and realloc as well as malloc; what is moved is one piece."""
     case = told_case(GALLERY["memleak"].path, LEAKS, FOLDER)
+    built = builds.ask(release, case).result()
+    check_case(case, run_built(guests.get(release), built, case.words(), case.timeout))
+
+
+# A program's function instead of the kernel's, which says ECHILD only where two meet.
+LOOKUPS = """
+#include <errno.h>
+__attribute__((noipa)) long lookup_fast(long answer) { return answer; }
+int main(void)
+{
+	static const long answers[] = { 0, -ECHILD, 0x7f0000001000, -ECHILD, 0, -ESTALE, 0,
+					-ECHILD, 0xffff888000001000, -ECHILD };
+
+	for (unsigned i = 0; i < sizeof(answers) / sizeof(*answers); i++)
+		lookup_fast(answers[i]);
+	return 0;
+}
+"""
+
+
+def test_what_is_looked_up_again(
+    release: str, guests: Guests, builds: Builds, tmp_path: Path
+) -> None:
+    """`dcstat` counts a name once; an error is no hit."""
+    program = compiled(tmp_path, LOOKUPS, "-O2")
+    script = tmp_path / "dcstat.stp"
+    point = f'process("{program}").function("lookup_fast")'
+    text = GALLERY["dcstat"].path.read_text()
+    script.write_text(text.replace('kernel.function("lookup_fast")', point))
+    case = told_case(script, f"# command: {program}\n# expect: ^ +6 +4 +33$", FOLDER)
     built = builds.ask(release, case).result()
     check_case(case, run_built(guests.get(release), built, case.words(), case.timeout))
