@@ -10,7 +10,7 @@ from stapy import LANGUAGE_VERSION
 from stapy import arch as records
 from stapy.options import Options
 from stapy.options.option import Setter, UsageError, is_number
-from stapy.paths import is_dir
+from stapy.paths import is_dir, is_file
 
 MESSAGE_FORMATS = ("rich", "systemtap", "short", "json")
 WHEN = ("always", "auto", "never")
@@ -211,7 +211,14 @@ def namespaces(options: Options, value: str) -> None:
 
 
 def _of_program(option: str, value: str) -> str:
-    """Say how the number of a program's process is found, where a program is named."""
+    """Say how the number of a program's process is found, where a program is named.
+
+    A script in its place was meant to be the script.
+    """
+    if value.endswith(".stp") or is_file(value):
+        import shlex
+
+        return f" A number is wanted, and the script comes last: {option}PID {shlex.quote(value)}"
     is_name = re.fullmatch(r"[A-Za-z][\w.+-]*", value)
     return f" The process of a program: {option}$(pidof -s {value})" if is_name else ""
 

@@ -14,9 +14,14 @@ LIST = "Package: bash\nDepends: nosuch\n\nPackage: linux-headers-6.1.0-9-amd64\n
 
 @pytest.fixture
 def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Make a folder of lists with a helper that writes files out and counts how often."""
+    """Make a folder of lists with a helper that writes files out, as apt's does when told so.
+
+    How often is counted; another word than apt's own is refused.
+    """
     helper = tmp_path / "helper"
-    helper.write_text(f'#!/bin/sh\necho x >>{tmp_path}/asked\nshift\ncat "$@"\n')
+    helper.write_text(
+        f'#!/bin/sh\n[ "$1" = cat-file ] || exit 100\necho x >>{tmp_path}/asked\nshift\ncat "$@"\n'
+    )
     helper.chmod(0o755)
     monkeypatch.setattr(offers, "_HELPER", str(helper))
     monkeypatch.setattr(offers, "_LISTS", tmp_path)
