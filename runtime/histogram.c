@@ -149,19 +149,21 @@ static void choose_rows(struct drawing *d)
 	}
 }
 
-/* A row is left out when it and its neighbours are empty; never, when there are to be fewer than 0. */
-static bool elided(const struct drawing *d, int row)
+/*
+ * A row is left out when it and its neighbours are empty; never, when there are to be fewer than 0.
+ * Rows are asked about one after the other, from d->first on with *next as that: the first one with
+ * data that is not yet too far above, so that all are looked at once, however many neighbours count.
+ */
+static bool elided(const struct drawing *d, int row, int *next)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
 	int kept = min(limits->hist_given ? limits->hist_elision : HIST_ELISION, (int)d->shape->buckets);
-	int i = max(row - kept, d->first), end = min(row + kept, d->last);
 
 	if (kept < 0)
 		return false;
-	for (; i <= end; i++)
-		if (d->stat->histogram[i])
-			return false;
-	return true;
+	while (*next <= d->last && (*next < row - kept || !d->stat->histogram[*next]))
+		(*next)++;
+	return *next > min(row + kept, d->last);
 }
 
 /*
@@ -178,10 +180,10 @@ static bool may_be_shown(struct stapy_context *c, const struct stapy_out *o, siz
 static size_t shown_bytes(const struct drawing *d)
 {
 	size_t bytes = SHOWN_ROW;
-	int row;
+	int row, next = d->first;
 
 	for (row = d->first; row <= d->last; row++)
-		bytes += elided(d, row) ? 0 : SHOWN_ROW;
+		bytes += elided(d, row, &next) ? 0 : SHOWN_ROW;
 	return bytes;
 }
 
@@ -262,11 +264,12 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 {
 	struct drawing d = { .stat = s, .shape = shape };
 	bool gap = false;
-	int row;
+	int row, next;
 
 	if (!s || !s->count)
 		return stapy_error(c, place, "empty aggregate");
 	choose_rows(&d);
+	next = d.first;
 	d.shown = may_be_shown(c, o, shown_bytes(&d));
 	choose_widths(&d);
 	stapy_out_string(o, "value", 0, d.value_width, -1);
@@ -274,7 +277,7 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 	stapy_out_pad(o, '-', d.bar_width);
 	stapy_out_text(o, " count\n", 7);
 	for (row = d.first; row <= d.last; row++) {
-		if (elided(&d, row)) {
+		if (elided(&d, row, &next)) {
 			gap = true;
 			continue;
 		}

@@ -409,6 +409,37 @@ static void of_drawings(size_t bytes)
 	free(to);
 }
 
+/* A picture of so many buckets with HIST_ELISION and data in some of them, and the time of making it. */
+static void of_elision(unsigned int buckets)
+{
+	const struct stapy_limits limits = stapy_session.limits;
+	struct stapy_stat_shape shape = { .histogram = STAPY_HIST_LINEAR, .high = buckets - 3, .step = 1 };
+	struct stapy_stat *stat = calloc(1, sizeof(*stat) + buckets * sizeof(*stat->histogram));
+	size_t bytes = 100 * (size_t)buckets;
+	char *to = malloc(bytes);
+	struct stapy_out o;
+	clock_t begun;
+
+	stapy_stat_shape_buckets(&shape);
+	stapy_session.limits.hist_given = 1;
+	stapy_session.limits.hist_width = 1;
+	stapy_session.limits.hist_elision = number();
+	while (rest) {
+		stat->histogram[number()]++;
+		stat->count++;
+	}
+	begun = clock();
+	stapy_out_to(&o, to, bytes);
+	stapy_out_histogram(&cpu.c, &o, stat, &shape, "here");
+	begun = clock() - begun;
+	stapy_out_finish(&o);
+	say_text(to, o.at - to);
+	printf(" %ld", (long)begun);
+	stapy_session.limits = limits;
+	free(stat);
+	free(to);
+}
+
 static bool is_one_of(const char *what, const char *names)
 {
 	const char *found = strstr(names, what);
@@ -428,6 +459,8 @@ static void obey(void)
 		of_formats(what, number());
 	else if (is_one_of(what, "drawing "))
 		of_drawings(number());
+	else if (is_one_of(what, "elision "))
+		of_elision(number());
 	else if (is_one_of(what, "plain "))
 		of_plain(number());
 	else if (is_one_of(what, "addresses "))

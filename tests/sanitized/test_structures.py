@@ -188,6 +188,37 @@ def test_the_width_of_a_histogram(program: Program, where: str, columns: int, ba
     assert sorted(row.count("@") for row in rows)[-2] == longest // 2
 
 
+def elided(program: Program, buckets: int, kept: int, data: set[int]) -> tuple[list[str], int]:
+    """Draw buckets of which some have data: what stands before the bars, and microseconds."""
+    words = " ".join(map(str, [buckets, kept, *sorted(data)]))
+    picture, time = program.ask(f"elision {words}").split(" ")
+    rows = bytes.fromhex(picture[1:]).decode().splitlines()[1:-1]
+    return [row.partition("|")[0].strip() for row in rows], int(time)
+
+
+@given(st.sets(st.integers(1, 38), min_size=1, max_size=6), st.integers(-1, 50) | st.integers(0, 5))
+def test_which_rows_are_left_out(program: Program, data: set[int], kept: int) -> None:
+    """Those with nothing near them; what is below and above the buckets is empty here."""
+    shown, _ = elided(program, 40, kept, data)
+    rows: list[str] = []
+    for row in range(max(min(data) - 2, 1), min(max(data) + 2, 38) + 1):
+        if kept < 0 or any(abs(row - other) <= kept for other in data):
+            rows.append(str(row - 1))
+        elif rows[-1:] != ["~"]:
+            rows.append("~")
+    # A gap is told by the row behind it.
+    assert shown == (rows[:-1] if rows[-1] == "~" else rows)
+
+
+def test_rows_are_looked_at_once(program: Program) -> None:
+    """However many neighbours count: the largest histogram that there is, with a gap of all."""
+    most, kept = 4093, 1900
+    all_rows, some = (
+        min(elided(program, most, near, {1, most - 3})[1] for _ in range(5)) for near in (-1, kept)
+    )
+    assert some < 4 * all_rows, (some, all_rows)
+
+
 @pytest.mark.parametrize("where", ["print", "given", "elided"])
 def test_the_colors_of_a_histogram(program: Program, where: str) -> None:
     """Escapes stand around bars and counts, and change nothing else."""
