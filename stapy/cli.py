@@ -313,10 +313,10 @@ def message_format(words: list[str]) -> str:
 
 def main(words: list[str] | None = None) -> int:
     """Run the ``stapy`` command; return its exit status."""
-    words = sys.argv[1:] if words is None else words
+    given = sys.argv[1:] if words is None else words
     streams.hold()
     hear_of_children()
-    return told(lambda: _obey(words), words)
+    return told(lambda: _obey(given, ends_the_process=words is None), given)
 
 
 def told(work: Callable[[], int], words: list[str]) -> int:
@@ -367,7 +367,7 @@ def _tell_of_memory(words: list[str]) -> None:
     os.write(2, text.encode("utf-8", "backslashreplace") + b"\n")
 
 
-def _obey(words: list[str]) -> int:
+def _obey(words: list[str], *, ends_the_process: bool = False) -> int:
     if words in (["--version"], ["-V"]):
         writing.write(version() + "\n")
         return 0
@@ -402,6 +402,7 @@ def _obey(words: list[str]) -> int:
     from stapy.session import Session
 
     session = Session(options)
+    session.ends_the_process = ends_the_process
     status = session.main()
     if status and session.at_pass in (1, 2, 3) and options.script_file is not None:
         _tell_of_first_line(session)

@@ -34,6 +34,7 @@ RUNS = (
     ["-p4", "-e", HELLO],
     ["-p4", "--disable-cache", "-e", HELLO],
     ["-l", READ],
+    ["-l", READ, "--disable-cache"],
     ["-L", READ, "--disable-cache"],
 )
 START = """

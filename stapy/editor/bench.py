@@ -139,7 +139,7 @@ class Bench:
         return known
 
     def _scope(self, point: str) -> HandlerScope:
-        from stapy.elaborate.listing import described_points
+        from stapy.elaborate.described import described_points
 
         if "*" in point:  # what some have is near enough to what all of them have
             point = ", ".join(self.points(point)[:_SOME])

@@ -1,14 +1,12 @@
 """Pass 2: the scripts' trees to one typed, resolved `Program`.
 
-``elaborate(scripts, services)`` is the entry point; ``listing.py`` answers -l and -L.
+``elaborate(scripts, services)`` is the entry point; ``listing.py`` answers -l, ``described.py`` -L.
 """
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
-
-from stapy.elaborate.lower.resolve import Resolver
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
@@ -44,6 +42,8 @@ def resolved(scripts: list[Script], services: Services) -> Lowered:
     Which type a global has may only be seen in a later handler: who asks for one that was not
     known yet is looked at once more.
     """
+    from stapy.elaborate.lower.resolve import Resolver
+
     known: dict[str, CType] = {}
     while True:
         with services.diagnostics.quiet() as heard:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 class Session(Passes):
     """One command."""
 
+    ends_the_process = False  # nothing is left to do when it has ended
+
     def main(self) -> int:
         """Run the session and return the exit status; no traceback reaches the user."""
         # What passes 1 to 4 make is needed until their end: looking for garbage in between
@@ -70,6 +72,8 @@ class Session(Passes):
             our_mistake(error, self.options)
             status = 1
         finally:
+            if self.ends_the_process:
+                gc.freeze()  # what is freed anyway is not looked through once more
             gc.enable()
             with cleaning_up():
                 progress.clear()

@@ -33,13 +33,12 @@ class Resolver:
         self,
         services: Services,
         *,
-        only_names: bool = False,
         known: dict[str, CType] | None = None,
     ) -> None:
         self.services = services
         self.types = TypeTable()
         self.names = SymbolTable(services, self.types)
-        self.points = Points(self.names, services, only_names=only_names)
+        self.points = Points(self.names, services)
         self.probes: list[LoweredProbe] = []
         self.values = ValueTypes(known)
         self.functions = CalledFunctions(services, self.names, self.types, self.values)

@@ -17,8 +17,6 @@ from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.ir.walk import walk
 from stapy.probes import program_paths, programs
 from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
-from stapy.probes.values import programs as variables
-from stapy.probes.values.numbers import add, const
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -212,6 +210,8 @@ def _of_ended(path: str) -> TargetScope:
 
 def _statics(path: str, services: Services) -> Callable[[str], tuple[CType, Expr] | None]:
     """Make what finds variables of a process's program, by where its code begins."""
+    from stapy.probes.values import programs as variables
+    from stapy.probes.values.numbers import add, const
 
     def where(address: int) -> Expr:
         start = services.debuginfo.programs.open(path).code_start

@@ -34,8 +34,6 @@ from stapy.probes.family import (
     print_component,
     text_of,
 )
-from stapy.probes.values import programs as variables
-from stapy.probes.values.numbers import const
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
@@ -348,6 +346,9 @@ def _by_debuginfo(
     name: str, file: UserFile, known: DataSymbols, services: Services
 ) -> list[DataSymbol]:
     """Find the variable of a source file by DWARF: tables have files of static ones only."""
+    from stapy.probes.values import programs as variables
+    from stapy.probes.values.numbers import const
+
     places: list[int] = []
 
     def where(address: int) -> Expr:

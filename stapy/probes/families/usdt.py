@@ -18,9 +18,6 @@ from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.probes import programs
 from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
-from stapy.probes.values.numbers import Unavailable
-from stapy.probes.values.operands import moved, value
-from stapy.probes.values.programs import statics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +75,10 @@ class UsdtFamily:
 
     def scope(self, site: MarkSite, services: Services) -> TargetScope:
         """Describe ``$arg1`` … with ``$$vars`` and ``$$parms``, ``$$name`` and ``$$provider``."""
+        from stapy.probes.values.numbers import Unavailable
+        from stapy.probes.values.operands import moved, value
+        from stapy.probes.values.programs import statics
+
         mark = site.mark
         operands = sdt.operands(mark.arguments)
         asked = {name for operand in operands for _, name in operand.symbols}

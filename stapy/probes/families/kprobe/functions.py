@@ -29,7 +29,6 @@ from stapy.probes.family import (
     print_component,
     text_of,
 )
-from stapy.probes.values import variables
 from stapy.record import replace
 
 if TYPE_CHECKING:
@@ -264,6 +263,8 @@ class KprobeFamily:
             place = services.debuginfo.place_of(site.symbol, site.module)
             site = replace(site, place=place) if place is not None else site
         if type is None and site.place is not None:
+            from stapy.probes.values import variables
+
             entry = variables.scope(site, services)
             return variables.return_scope(site, entry, services) if site.is_return else entry
         if type is None:
@@ -352,6 +353,7 @@ def _by_dwarf(site: KprobeSite, services: Services) -> TargetScope | None:
         place = services.debuginfo.place_of(site.symbol, site.module)
     if place is None:
         return None
+    from stapy.probes.values import variables
 
     return variables.scope(replace(site, place=place), services)
 

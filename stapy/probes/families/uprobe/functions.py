@@ -20,8 +20,6 @@ from stapy.probes.families.uprobe.ground import ProgramGround
 from stapy.probes.families.uprobe.site import UprobeSite, site_at, text_of_point
 from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
 from stapy.probes.programs import Head
-from stapy.probes.values import programs as variables
-from stapy.probes.values.operands import moved
 from stapy.record import replace
 
 if TYPE_CHECKING:
@@ -81,6 +79,9 @@ class UprobeFamily:
 
     def scope(self, site: UprobeSite, services: Services) -> TargetScope:
         """Describe variables by debug information; tables of symbols have none."""
+        from stapy.probes.values import programs as variables
+        from stapy.probes.values.operands import moved
+
         path = str(site.file.path)
         if not site.stub:
             known = variables.scope(site.file, site.address, site.is_return, services, site.place)
