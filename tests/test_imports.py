@@ -110,6 +110,8 @@ def name_of(path: Path) -> str:
 def test_imports_in_functions_pay(tmp_path: Path) -> None:
     runs = [loaded(words, tmp_path) for words in RUNS]
     assert len(runs[0]) < 110 < len(runs[5])
+    assert "stapy.elaborate.listing" in runs[9]
+    assert not any(name.startswith("stapy.elaborate.lower.") for name in runs[9])
     found, judged = set(), 0
     for path in sorted((ROOT / "stapy").rglob("*.py")):
         having = [run for run in runs if name_of(path) in run]
