@@ -1,0 +1,45 @@
+"""What a machine lacks is refused by pass 2, every point of a family by the same words."""
+
+from __future__ import annotations
+
+import pytest
+
+from stapy.arch import ARM64
+from stapy.services import Services
+from tests.elaborate.support import run
+
+# Every shape of a point that a family has: none may come through to pass 3.
+POINTS = {
+    "uprobe": (
+        'process("/bin/sh").function("main")',
+        'process("/bin/sh").function("main").return',
+        'process("/bin/sh").function("main").inline',
+        'process("/bin/sh").function("main").label("x")',
+        'process("/bin/sh").function("main").callee("x")',
+        'process("/bin/sh").statement("main@sh.c:1")',
+        'process("/bin/sh").library("libc.so.6").function("malloc")',
+        'process("/bin/sh").plt',
+        'process("/bin/sh").plt("x").return',
+        'process(1).function("main")',
+    ),
+    "usdt": (
+        'process("/bin/sh").mark("x")',
+        'process("/bin/sh").provider("x").mark("y")',
+        'process("/bin/sh").library("libc.so.6").mark("x")',
+    ),
+    "bpf": ('bpf.program("x")', 'bpf.program("x").return'),
+}
+
+
+@pytest.mark.parametrize(
+    ("family", "point"), [(family, point) for family, points in POINTS.items() for point in points]
+)
+def test_each_point_of_a_family(monkeypatch: pytest.MonkeyPatch, family: str, point: str) -> None:
+    monkeypatch.setattr(Services, "machine", ARM64)
+    (error,) = run(f"probe {point} {{ println(1) }}").diagnostics.items
+    assert (error.code, error.message) == ("E0265", f"{family} probes are not made for arm64")
+    assert any(note.endswith("is for arm64") for note in error.notes)
+
+
+def test_no_family_is_left_out() -> None:
+    assert set(POINTS) == set(ARM64.refused)
