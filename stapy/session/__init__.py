@@ -42,6 +42,8 @@ class Session(Passes):
         gc.disable()
         try:
             status = self.run()
+            if self.ends_the_process:
+                gc.freeze()  # what is freed anyway is not looked through once more
         except Stop:
             status = self.failed()
         except KeyboardInterrupt:
@@ -72,9 +74,7 @@ class Session(Passes):
             our_mistake(error, self.options)
             status = 1
         finally:
-            if self.ends_the_process:
-                gc.freeze()  # what is freed anyway is not looked through once more
-            gc.enable()
+            gc.enable()  # after a MemoryError garbage is what is left to tell of it with
             with cleaning_up():
                 progress.clear()
                 self.clean_up()

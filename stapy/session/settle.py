@@ -144,8 +144,14 @@ def check_defines(defines: dict[str, str], diagnostics: Diagnostics) -> None:
             continue
         bare = name.removeprefix("STP_").removeprefix("STAP_")
         close = [bare] if bare in known else nearest(name, known | set(WITHOUT_EFFECT))
-        # Of equals, one that has an effect.
-        close.sort(key=lambda near: (distance(name.lower(), near.lower(), 9), near not in known))
+        # Of equals, one that stands whole at the beginning, then one that has an effect.
+        close.sort(
+            key=lambda near: (
+                distance(name.lower(), near.lower(), 9),
+                not name.lower().startswith(near.lower()),
+                near not in known,
+            )
+        )
         if close and close[0].lower() == name.lower():
             diagnostics.error(
                 "semantic error",

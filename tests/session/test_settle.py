@@ -151,6 +151,7 @@ def test_needing_root_is_said_before_anything_is_made(
     assert main(["--vm", "-e", "probe begin { exit() }"]) == 1
     assert "can only be started by root" in capsys.readouterr().err
     verdicts = {"privilege": "only root may", "lockdown": "", "signing": ""}
+    monkeypatch.setattr("stapy.kernel.host.HostFiles.without_modules", lambda host, kernel: "")
     monkeypatch.setattr("stapy.kernel.host.HostFiles.verdicts", lambda host, kernel: verdicts)
     monkeypatch.setattr("stapy.vm.qemu.check", lambda: None)
     script = 'probe begin { println(@cast(5, "sk_buff", "kernel<linux/skbuff.h>")->len) }'
