@@ -49,10 +49,11 @@ def main(words: "list[str]") -> int:
         return 1
     if text.startswith("silent"):
         return 0
-    place = Path(os.environ["BUILDS"]).with_name(f"made-{text.encode().hex()}"[:200])
+    text += os.environ.get("MORE", "")  # two of them, made at the same time, have a file each
+    place = Path(os.environ["BUILDS"]).with_name(f"made-{text.encode().hex()[-190:]}")
     place.mkdir(exist_ok=True)
     made = place / "stap_fake.ko"
-    made.write_text(json.dumps({"text": text + os.environ.get("MORE", "")}))
+    made.write_text(json.dumps({"text": text}))
     print(made)
     return 0
 
