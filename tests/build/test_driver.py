@@ -202,28 +202,25 @@ def test_missing_programs(newest: Builder, tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("program", "image", "offered", "hint"),
+    ("program", "image", "lacks", "hint"),
     [
-        ("x86_64-linux-gnu-gcc-14", "", 0, "apt-get install gcc-14"),
+        ("x86_64-linux-gnu-gcc-14", "", False, "apt-get install gcc-14"),
         (
             "x86_64-linux-gnu-gcc-14",
             "",
-            100,
+            True,
             "apt has no gcc-14, a container can: stapy --build-in",
         ),
-        ("make", "", 100, "apt-get install make"),
-        ("gcc-14", "mine:1", 0, "the image mine:1 must have it"),
+        ("make", "", True, "apt-get install make"),
+        ("gcc-14", "mine:1", False, "the image mine:1 must have it"),
     ],
 )
 def test_where_a_missing_program_is_found(
-    monkeypatch: pytest.MonkeyPatch, program: str, image: str, offered: int, hint: str
+    monkeypatch: pytest.MonkeyPatch, program: str, image: str, lacks: bool, hint: str
 ) -> None:
     from stapy.build.messages import Reporter
-    from stapy.build.process import Result
 
-    monkeypatch.setattr(
-        "stapy.build.messages.run", lambda argv: Result(argv, offered, argv[-1], 0.0)
-    )
+    monkeypatch.setattr("stapy.build.messages.lacks", lambda package: lacks)
     diagnostics = Diagnostics(SourceMap())
     Reporter(diagnostics, "9.9", small.source(), image).no_program(program)
     assert diagnostics.errors[0].hint.startswith(hint)
