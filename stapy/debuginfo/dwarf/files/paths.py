@@ -146,11 +146,12 @@ def folders_of_modules(kernel: Kernel, modules: Iterable[Path]) -> list[Path]:
         for name in _MODULE_FILES[::2]
     ]
     by_build = [folder / ".build-id" for folder in folders(kernel.root)]
-    found = [*{path.parent for path in modules}, *by_build, *trees]
+    # In an order that is the same in each process, for keys of the cache are made of them.
+    found = [*dict.fromkeys(path.parent for path in modules), *by_build, *trees]
     for place in by_build:
         found += sorted(row for row in _entries(place) if len(row.name) == 2)
     for tree in trees:
-        found += [Path(folder) for folder, _, _ in os.walk(tree)]
+        found += sorted(Path(folder) for folder, _, _ in os.walk(tree))
     return list(dict.fromkeys(found))
 
 
