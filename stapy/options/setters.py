@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from pathlib import Path
 
@@ -215,7 +216,7 @@ def _of_program(option: str, value: str) -> str:
 
     A script in its place was meant to be the script.
     """
-    if value.endswith(".stp") or is_file(value):
+    if value.endswith(".stp") or (is_file(value) and not os.access(value, os.X_OK)):
         import shlex
 
         return f" A number is wanted, and the script comes last: {option}PID {shlex.quote(value)}"

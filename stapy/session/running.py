@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,7 @@ def boot_ahead(session: Session) -> None:
 
 WIDE = 1000  # places; to arm fewer takes no time that anybody notices
 _PRINT_NOTHING = ("sleep", "true")  # commands that only say how long to trace
+_LEADS_AWAY = re.compile(r"(?<![02-9])>")  # standard output, and not only that of errors
 SOON = 1.0  # seconds that a note may take
 
 
@@ -65,13 +67,19 @@ def warn_of_mixing(session: Session) -> None:
     if command is None or options.output or options.is_for_plot or options.format in ("", "text"):
         return
     words = command.split(None, 1)
-    if ">" in command or not words or words[0] in _PRINT_NOTHING or _is_shown():
+    is_quiet = words[:1] and words[0].rpartition("/")[2] in _PRINT_NOTHING and _is_one(command)
+    if not words or is_quiet or _LEADS_AWAY.search(command) or _is_shown():
         return
     session.warn_here(
         "W0688",
         f"what the command of -c prints goes between the lines of --format={options.format}",
         hint="-o FILE has these alone; '>&2' or '>/dev/null' in the command leads its own away",
     )
+
+
+def _is_one(command: str) -> bool:
+    """Tell whether a shell takes a text for a single command."""
+    return not set(command) & set(";&|\n")
 
 
 def _is_shown() -> bool:

@@ -33,6 +33,7 @@ _NUMBERED = re.compile(r"(?:lib)?([a-z]+)[-.\d]*")
 _SHARED = {"/", "/usr", "/usr/local"}  # folders whose programs have nothing else in common
 _DELETED = " (deleted)"
 _LONGEST = 40  # letters of a command's arguments that a hint has
+_SCRIPT = 1 << 16  # letters of a script that are looked through
 _TOLD = 2  # files that a message names
 
 
@@ -59,7 +60,7 @@ def warn_of_other(session: PassMessages, module: Path) -> None:
         return
     names = {_meant(name) for name in (*started.files, started.name)}
     others = [path for path in probed if _meant(path) in names]
-    if not others or _runs_one_of(started, others):
+    if not others or _runs_one_of(started, others) or _names_one_of(started, others):
         return
     more = ", …" if len(others) > _TOLD else ""
     shown = ", ".join(f"'{path}'" for path in others[:_TOLD])
@@ -123,6 +124,18 @@ def _runs_one_of(started: _Started, probed: list[str]) -> bool:
         or (".so" in path and own not in _SHARED and path.startswith(own + "/"))
         for path in probed
     )
+
+
+def _names_one_of(started: _Started, probed: list[str]) -> bool:
+    """Tell whether the command is a script that names one of the probed files, as wrappers do."""
+    if len(started.files) < 2:
+        return False
+    try:
+        with Path(started.files[0]).open(encoding="utf-8", errors="replace") as script:
+            text = script.read(_SCRIPT)
+    except OSError:
+        return False
+    return any("/".join(path.split("/")[-2:]) in text for path in probed)
 
 
 def _identity(path: str) -> object:

@@ -57,11 +57,7 @@ def find(release: str, sysroot: str | None = None, wanted: str = "") -> GuestKer
     architecture ``wanted``, in SystemTap's spelling, this machine's without it.
     """
     release = newest(release, sysroot, wanted)
-    named = arch.architecture_of_debian(release)
-    if named is None or named is arch.host():
-        hint = way_to("image", release)
-    else:
-        hint = f"stapy kernel fetch -a {named.name} {release}"
+    hint = ""
     if is_line(release) and not is_dir(inside(OWN, f"/lib/modules/{release}")):
         here = [one for root in roots(sysroot) for one in installed(root, wanted)]
         what = f"no kernel {release}" + (f" of {wanted}" if _is_other(wanted) else "")
@@ -81,7 +77,16 @@ def find(release: str, sysroot: str | None = None, wanted: str = "") -> GuestKer
                 config = Config([inside(root, place) for place in configs])
                 return GuestKernel(release, image, modules, config)
             hint = f"depmod -b {root} {release}"
+    hint = hint or _way_to_image(release)
     raise VmError(f"no kernel image for {release}, or no list of its modules", hint=hint)
+
+
+def _way_to_image(release: str) -> str:
+    """Say how to get a kernel's image; apt's lists are read, which takes a second."""
+    named = arch.architecture_of_debian(release)
+    if named is None or named is arch.host():
+        return way_to("image", release)
+    return f"stapy kernel fetch -a {named.name} {release}"
 
 
 def _is_other(wanted: str) -> bool:

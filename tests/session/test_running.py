@@ -102,7 +102,12 @@ def test_hosts_draw_for_the_terminal_of_the_command(
         ("make", {"format": "folded", "output": "x"}, False, ""),
         ("make", {"format": "json", "is_for_plot": True}, False, ""),
         ("make >/dev/null", {"format": "json"}, False, ""),
+        ("make 2>/dev/null", {"format": "json"}, False, "--format=json"),
+        ("make >/dev/null 2>&1", {"format": "json"}, False, ""),
+        ("make 1>&2", {"format": "json"}, False, ""),
         ("sleep 5", {"format": "json"}, False, ""),
+        ("/bin/sleep 5", {"format": "json"}, False, ""),
+        ("sleep 5; ls", {"format": "json"}, False, "--format=json"),
         (None, {"format": "json"}, False, ""),
     ],
 )

@@ -28,6 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in {
         "python3": f"#!{tmp_path}/two/tool\n",
         "own.py": f"#!{tmp_path}/one/python3.9\n",
+        "python": f'#!{tmp_path}/two/tool\nexec {tmp_path}/one/python3.9 "$@"\n',
         "hers.py": f"#!/usr/bin/env -S {tmp_path}/two/python3.12\n",
     }.items():
         (tmp_path / "bin" / name).write_text(text)
@@ -69,6 +70,7 @@ def said(
         ("{}/jdk/bin/java X", "jdk/lib/libjvm.so", ""),
         # It may start what is probed, and a shell knows more.
         ("{}/two/tool", "one/python3.9", ""),
+        ("python work.py", "one/python3.9", ""),  # which this script names
         ("X=1 python3.12 work.py", "one/python3.9", ""),
     ],
 )

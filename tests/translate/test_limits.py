@@ -185,6 +185,10 @@ def test_many_actions_are_not_fewer_in_probes_with_interrupts() -> None:
         ("STP_OVERLOAD_THRESHOLD=18446744073709551615ULL", ""),
         ("STP_MAXMEMORY=2147483647", ""),
         ("HIST_ELISION=-1", ""),
+        ("MAP_STRING_LENGTH=-5", "2 to 65535"),
+        ("MAP_STRING_LENGTH=1", "2 to 65535"),
+        ("MAP_STRING_LENGTH=65536", "2 to 65535"),
+        ("MAP_STRING_LENGTH=2", ""),
         ("MAXSKIPPED=2000000000", ""),
     ],
 )

@@ -37,6 +37,8 @@ SCRIPTS = [
     ("a[kept]++", 16, 0),
     ("a[later]++", 0, 0),
     ("a[given]++", 0, 0),
+    ('a[filled("b")]++', 0, 0),
+    ('a[set_in_c("b")]++', 0, 0),
     ("a[name()]++ printed()", 16, 0),
     ("a[name()]++ if (n) b = sought()", 0, 0),
     ('foreach (t in b) a[t]++ b["abcdefgh"] = name()', 16, 0),
@@ -53,6 +55,8 @@ function twice(t) { return t . t }
 function first(t, n) { if (n) return t return "" }
 function printed() %{ /* pragma:read:kept */ STAP_PRINTF("%s", STAP_GLOBAL_GET_kept()); %}
 function sought:long() %{ /* pragma:read:a */ STAP_RETVALUE = STAP_GLOBAL_GET_a("anything"); %}
+function filled(t:string) { t = "x" %{ strscpy(STAP_ARG_t, "a long text", 99); %} return t }
+function set_in_c(t:string) { t = "x" n = %{ (strscpy(STAP_ARG_t, "text", 9), 1) %} return t }
 probe begin { kept = name() later = any() n++ BODY }
 """
 

@@ -213,7 +213,7 @@ class Builds:
 
     def __init__(self, folder: Path) -> None:
         self._pool = ThreadPoolExecutor(1)
-        self._jobs: dict[tuple[str, Path], Future[Built]] = {}
+        self._jobs: dict[tuple[str, ...], Future[Built]] = {}
         self._folder = folder
 
     def folder(self) -> Path:
@@ -222,7 +222,7 @@ class Builds:
 
     def ask(self, release: str, case: Case) -> Future[Built]:
         """Have the module of a case made some time; the same one each time."""
-        key = (release, case.path)
+        key = (release, *case.words())  # tests ask for a script with other options, too
         if key not in self._jobs:
             self._jobs[key] = self._pool.submit(build, release, case.words(), self.folder())
         return self._jobs[key]

@@ -24,7 +24,7 @@ _DT_RPATH, _DT_RUNPATH, _DT_FLAGS_1 = 15, 29, 0x6FFFFFFB
 _DF_1_PIE = 0x08000000
 _MOST_SEGMENTS = (1 << 16) // 56  # that the kernel takes of a program
 _MOST_DYNAMIC = 1 << 14  # rows of a dynamic section; real ones have a hundred
-_LONGEST_TEXT = 1 << 13  # in one of them: a list of folders
+_MOST_TEXT = 1 << 22  # in all of them: a list of folders has one for each library with some
 _MACHINES = {**EM_NAMES, EM_386: "i386", 40: "arm", 8: "mips", 2: "sparc"}
 _TYPES = {1: "an object file that was not linked", 4: "a core dump"}
 _STRINGS = frozenset((_DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH))
@@ -287,11 +287,14 @@ def _dynamic(file: UserFile) -> Dynamic:
     if _DT_STRTAB in values:
         strings = file.read(values[_DT_STRTAB], values.get(_DT_STRSZ, 0))
 
-    def text(offset: int) -> str:
-        end = strings.find(b"\0", offset, offset + _LONGEST_TEXT)
-        return strings[offset:end].decode("utf-8", "surrogateescape") if end >= 0 else ""
-
-    found = [(tag, text(value)) for tag, value in rows if tag in _STRINGS]
+    found: list[tuple[int, str]] = []
+    left = _MOST_TEXT
+    for tag, start in rows:
+        if tag in _STRINGS:
+            end = strings.find(b"\0", start, start + left)
+            text = strings[start:end] if end >= 0 else b""
+            left = left - len(text) if end >= 0 else 0
+            found.append((tag, text.decode("utf-8", "surrogateescape")))
     texts = dict(found)
     return Dynamic(
         texts.get(_DT_SONAME, ""),

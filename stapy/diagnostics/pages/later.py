@@ -216,9 +216,9 @@ take it. Where standard output is a terminal nothing is said.""",
 Points of programs are of files: those that $PATH, or a pattern of the library, has found. A machine
 may have several of a name, such as a Python of the distribution and one of pyenv, whose command is
 a script that starts a third. Where -c starts, or -x means, one that has the name of the probed
-ones and is none of them, its points are never hit. Start the probed one by its path, or probe the
-one that is started: process("PATH"). One that has no marks has no points of python, ruby, php or
-hotspot: `stapy -L 'process("PATH").mark("*")'` tells.""",
+ones and is none of them, its points are not hit unless a script starts those too. Start the probed
+one by its path, or probe the one that is started: process("PATH"). One that has no marks has no
+points of python, ruby, php or hotspot: `stapy -L 'process("PATH").mark("*")'` tells.""",
     "W0663": """Others can read a key
 Whoever has the private key can sign modules for all kernels that know it.  Keep it in a file that
 only its owner may read (chmod 600), best on a machine that traces nothing.""",

@@ -58,7 +58,7 @@ GIVEN_LIMITS = (
 _INT = range(-(1 << 31), 1 << 31)
 _RANGES = dict.fromkeys(
     ("STP_OVERLOAD_THRESHOLD", "STP_OVERLOAD_INTERVAL", "STP_ON_THE_FLY_INTERVAL"), range(1 << 64)
-) | {"STP_MAXMEMORY": range(1 << 31)}
+) | {"STP_MAXMEMORY": range(1 << 31), "MAP_STRING_LENGTH": range(2, 1 << 16)}
 # The runtime takes its own default for 0.
 _UNSAID = {"STP_ON_THE_FLY_INTERVAL": " ?: 1"}
 # Macros of -D that other parts of the translation heed.

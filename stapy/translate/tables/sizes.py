@@ -92,6 +92,9 @@ class StringSizes:
             elif isinstance(node, (p.EmbeddedC, p.EmbeddedValue)):
                 for var in (*node.reads, *node.writes):
                     self._expect_anything(var)
+                for argument in node.arguments:  # STAP_ARG_x, which C may write
+                    if isinstance(argument, p.LocalRef):
+                        self._known[scope, argument.name] = self._limit
 
     def _collect_function(self, function: p.Function, by_name: dict[str, p.Global]) -> None:
         own = id(function)

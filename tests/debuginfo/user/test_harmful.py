@@ -179,6 +179,16 @@ def test_notes_in_the_same_place() -> None:
     assert 0 < len(notes) < 10
 
 
+def test_a_list_of_folders_may_be_long(tmp_path: Path) -> None:
+    """One for each library that a program needs: some build systems link so."""
+    folders = ":".join(f"/opt/packages/library-{number:0>90}/lib" for number in range(200))
+    text = tmp_path / "p.c"
+    text.write_text("int main(void) { return 0; }")
+    path = built(tmp_path / "p", str(text), "-Wl,--enable-new-dtags", f"-Wl,-rpath,{folders}")
+    dynamic = UserFile.open(path).dynamic
+    assert dynamic.runpath == folders and dynamic.needed == ["libc.so.6"]
+
+
 def test_a_dynamic_section_without_end(tmp_path: Path) -> None:
     path = _program(tmp_path)
     rows = _segments(path)
