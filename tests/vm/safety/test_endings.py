@@ -199,7 +199,9 @@ def test_hook_that_fails(guest: Machine, status: int) -> None:
 
 def test_nobody_opens_what_was_loaded(guest: Machine, release: str, tmp_path: Path) -> None:
     """Killed between loading and opening, or between its last word and removing the module."""
-    script = 'global large[20000] probe begin { large["x"] = "x" } probe timer.s(1) { println(1) }'
+    script = (
+        "global large[20000] probe begin { large[pp()] = pp() } probe timer.s(1) { println(1) }"
+    )
     names = ("never", "helpless", "dismissed", "detached", "open")
     modules = make(release, tmp_path, **dict.fromkeys(names, script))
     text = r"""

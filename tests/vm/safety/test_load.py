@@ -52,7 +52,7 @@ after() {{ # a busy machine frees late what was given up
 # while it lives and what may be left when it was given up, which is the module and its messages.
 LARGE = """
 global large[60000]
-probe begin { large["x"] = "x" }
+probe begin { large[pp()] = pp() }
 probe timer.ms(10) { println("xxxxxxxx") }
 """
 LARGE_MB, HAS, LEAVES = 12, 70_000, 6_000

@@ -32,7 +32,7 @@ LARGE = [
           ("-DMAXMAPENTRIES=20000000",)),
     Large("statistics", "global s[9000000] probe begin { s[1] <<< 2 println(@count(s[1])) exit() }",
           "array 's' [0-9]{4} MB"),
-    Large("strings", 'global a[9000] probe begin { a["x"] = "y" exit() }', "array 'a' [0-9]{4} MB",
+    Large("strings", 'global a[9000] probe begin { a[pp()]=pp() exit() }', "array 'a' [0-9]{4} MB",
           ("-DMAXSTRINGLEN=65000",)),
     Large("buffers", "probe begin { println(1) exit() }", "output 'buffers' 2048 MB",
           ("-s", "2048")),
