@@ -11,6 +11,7 @@ and ``ROOT/cache_clean_interval_s`` hold one number each, as in SystemTap.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import mmap
 import os
 import re
@@ -239,8 +240,6 @@ class Cache:
         if not self.is_enabled:
             yield
             return
-        import fcntl
-
         path = self.root / "locks" / f"{kind}-{key[:32]}"
         descriptor = -1
         try:
