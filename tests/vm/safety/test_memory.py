@@ -62,7 +62,7 @@ def test_what_fits_is_given(guest: Machine) -> None:
 ELEMENTS = 1_000_000
 TOLD = """
 global big[%d], texts[200], all
-probe begin { big[1] = 2 texts["x"] = "y" all <<< 1 println("up") }
+probe begin { big[1] = 2 texts[pp()] = pp() all <<< 1 println("up") }
 """
 
 
