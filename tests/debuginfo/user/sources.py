@@ -26,6 +26,19 @@ int outside(int n) { return inside(n) * 2; }
 __attribute__((visibility("hidden"))) int hidden(int n) { return n - 1; }
 """
 
+# The beginning of a program in assembly: f, whose breakpoint may lie behind its endbr64.
+BEHIND_ENDBR64 = """
+	.text
+	.globl f, g, main
+	.type f, @function
+f:	endbr64
+	push %rbp
+	pop %rbp
+	ret
+	.size f, .-f
+	.skip 300, 0xcc
+"""
+
 
 def compiled(folder: Path, source: str, *options: str, name: str = "program") -> Path:
     """Compile a C text."""

@@ -12,7 +12,7 @@ from stapy.debuginfo.user.emulated import Entries
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.programs import Programs
 from stapy.debuginfo.user.reached import ENDBR64, Reached
-from tests.debuginfo.user.sources import built, compiled, run
+from tests.debuginfo.user.sources import BEHIND_ENDBR64, built, compiled, run
 
 # By name the code of a function, and how far behind its beginning it may be armed.
 CASES = {
@@ -142,16 +142,9 @@ def test_a_short_jump_to_the_first_function_of_a_segment(cases: Path, tmp_path: 
     assert _distance(_programs(tmp_path), cases, "at_the_start") == 0
 
 
-HELD = """
-	.text
-	.globl f, g, main
-	.type f, @function
-f:	endbr64
-	push %rbp
-	pop %rbp
-	ret
-	.size f, .-f
-	.skip 300, 0xcc
+HELD = (
+    BEHIND_ENDBR64
+    + """\
 	.type g, @function
 g:	endbr64
 	push %rbp
@@ -166,6 +159,7 @@ main:	{code}
 	.quad {word}
 	.section .note.GNU-stack, "", @progbits
 """
+)
 
 
 @pytest.mark.parametrize(

@@ -14,22 +14,16 @@ from stapy.debuginfo.user import emulated, reached
 from stapy.debuginfo.user.file import PT_DYNAMIC, PT_LOAD, UserFile, UserFileError
 from stapy.debuginfo.user.programs import Programs
 from tests.debuginfo.elfwriter import ElfWriter
-from tests.debuginfo.user.sources import built
+from tests.debuginfo.user.sources import BEHIND_ENDBR64, built
 
-SOURCE = """
-	.text
-	.globl f, main
-	.type f, @function
-f:	endbr64
-	push %rbp
-	pop %rbp
-	ret
-	.size f, .-f
-	.skip 300, 0xcc
+SOURCE = (
+    BEHIND_ENDBR64
+    + """\
 main:	ret
 {more}
 	.section .note.GNU-stack, "", @progbits
 """
+)
 SEGMENT = Struct("<IIQQQQQQ")
 F = 4  # how far behind its beginning the breakpoint of f lies, in a file that does no harm
 
