@@ -52,10 +52,40 @@ def test_how_tests_ended_and_what_they_printed(tmp_path: Path) -> None:
     assert torture.Found(passed=3).ended() == "3 passed"
 
 
+# The second test ends the run in the way of who interrupts it; the third is not begun.
+INTERRUPTED = """
+def test_one(): print("3 rounds")
+def test_two(): raise KeyboardInterrupt
+def test_three(): pass
+"""
+
+
+def test_an_interrupted_run_has_not_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "test_some.py").write_text(INTERRUPTED)
+    monkeypatch.setattr(torture, "ROOT", tmp_path)
+    found = torture.measure(torture.Figure("some", ("test_some.py",)), "6.1")
+    assert found.printed == ["3 rounds"]
+    assert found.ended() == "FAILED: pytest ended with 2"
+
+
+def test_what_is_measured_is_the_commit_that_the_run_began_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = iter(("before", "after"))
+    page = tmp_path / "page"
+    page.write_text(PAGE)
+    monkeypatch.setattr(torture, "PAGE", page)
+    monkeypatch.setattr(torture, "commit", lambda: next(told))
+    monkeypatch.setattr(torture, "jobs", lambda names: [(torture.FIGURES[0], "6.1")])
+    monkeypatch.setattr(torture, "measure", lambda *job: next(told) and torture.Found(passed=1))
+    assert torture.main([]) == 0
+    assert "| before | 1 passed |" in page.read_text()
+
+
 def test_a_row_takes_the_place_of_the_older_one() -> None:
     found = torture.Found(passed=1, printed=["a|b", "c"])
     figure = next(one for one in torture.FIGURES if one.name == "flood")
-    lines = [torture.row(figure, kernel, found) for kernel in ("6.1", "6.12")]
+    lines = [torture.row(figure, kernel, found, "abc1") for kernel in ("6.1", "6.12")]
     page = torture.written(PAGE, lines)
     assert page.startswith("Before.\n") and page.endswith("\nAfter.\n")
     table = page.partition(torture.BEGINS)[2].partition(torture.ENDS)[0].strip().splitlines()
@@ -65,7 +95,7 @@ def test_a_row_takes_the_place_of_the_older_one() -> None:
         ("flood", "6.1"),
         ("flood", "6.12"),
     ]
-    assert "old" not in table[3] and r"a\|b; c |" in table[3]
+    assert "| abc1 |" in table[3] and r"a\|b; c |" in table[3]
     assert torture.written(page, []) == page
 
 

@@ -127,6 +127,8 @@ def measure(figure: Figure, kernel: str) -> Found:
         found = read(report, figure.shown)
     if not found.passed and not found.failed:
         found.failed.append("nothing was run")
+    elif done.returncode not in (0, 1):  # the report says nothing of tests that were not begun
+        found.failed.append(f"pytest ended with {done.returncode}")
     return found
 
 
@@ -146,11 +148,11 @@ def commit() -> str:
     return told[0].stdout.strip() + ("+" if told[1].stdout else "")
 
 
-def row(figure: Figure, kernel: str, found: Found) -> str:
-    """Write the row of a figure that was measured just now."""
+def row(figure: Figure, kernel: str, found: Found, of: str) -> str:
+    """Write the row of a figure that was measured just now, ``of`` a commit."""
     printed = "; ".join(line.replace("|", "\\|") for line in found.printed)
     ended = found.ended().replace("|", "\\|")
-    cells = (figure.name, kernel, time.strftime("%Y-%m-%d"), commit(), ended, printed)
+    cells = (figure.name, kernel, time.strftime("%Y-%m-%d"), of, ended, printed)
     return "| " + " | ".join(cells) + " |"
 
 
@@ -191,8 +193,9 @@ def main(names: list[str]) -> int:
         return 2
     failed = False
     for figure, kernel in jobs(names):
+        measured = commit()  # it may be another one when the hours are over
         found = measure(figure, kernel)
-        line = row(figure, kernel, found)
+        line = row(figure, kernel, found, measured)
         PAGE.write_text(written(PAGE.read_text(), [line]))
         print(line, flush=True)
         failed = failed or bool(found.failed)
