@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from stapy.arch import architecture
+from stapy.arch import X86_64, architecture
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.spec import parse
@@ -53,7 +53,7 @@ class Debuginfo(KernelUnits):
         super().__init__(kernel, cache, diagnostics)
         # Compiles what a cast names as headers; set by who can do that.
         self.headers: Callable[[str], Path | None] | None = None
-        self.programs = Programs(cache, self.warn)
+        self.programs = Programs(cache, self.warn, architecture(kernel.arch) or X86_64)
         self._functions = Functions(self)
         self._files = DebugFiles(self)
         self._types = TypeLookup(self, self._files, self._compiled, self.programs.dwarf_at)

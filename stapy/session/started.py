@@ -12,6 +12,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy import arch
 from stapy.cache import Cache
 from stapy.debuginfo import view
 from stapy.debuginfo.errors import DebuginfoError
@@ -99,7 +100,7 @@ def _name_of_process(pid: int) -> str:
 
 def _linked(path: str) -> list[str]:
     """List the libraries that a program is loaded with, none for what cannot be read."""
-    programs = Programs(Cache(Path(), is_enabled=False), lambda _: None)
+    programs = Programs(Cache(Path(), is_enabled=False), lambda _: None, arch.host() or arch.X86_64)
     try:
         return libraries.loaded_with(programs, programs.open(path))
     except DebuginfoError:

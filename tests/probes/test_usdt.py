@@ -236,7 +236,9 @@ def test_files_without_marks_are_not_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert not may_have_marks(str(folder)) and not may_have_marks(str(folder / "damaged"))
     opened: list[str] = []
     real = UserFile.open
-    monkeypatch.setattr(UserFile, "open", lambda path: (opened.append(path.name), real(path))[1])
+    monkeypatch.setattr(
+        UserFile, "open", lambda path, *more: (opened.append(path.name), real(path, *more))[1]
+    )
     result = run(f'probe process("{folder}/**").mark("*") {{ println(1) }}')
     assert result.codes == [], result.shown()
     assert opened == ["marked"]

@@ -1,7 +1,7 @@
 """One ELF file that processes run or map: its segments, what it is, and the files that describe it.
 
-Only x86-64 files of 64 bits are read.  What is no such file is refused with a
-`UserFileError` that says what it is instead.
+Only files of 64 bits for the session's machine are read.  What is no such file is refused with
+a `UserFileError` that says what it is instead.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from bisect import bisect_right
 from functools import cached_property
 from pathlib import Path
 
+from stapy.arch import X86_64, Architecture
 from stapy.debuginfo.elf import EM_NAMES, ElfFile, build_id_of, mapped, open_regular, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
@@ -18,7 +19,7 @@ from stapy.record import Record
 ET_EXEC, ET_DYN = 2, 3
 PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_TLS = 1, 2, 3, 4, 7
 PF_X, PF_W = 1, 2
-EM_386, EM_X86_64 = 3, 62
+EM_386 = 3
 _DT_NEEDED, _DT_STRTAB, _DT_STRSZ, _DT_SONAME = 1, 5, 10, 14
 _DT_RPATH, _DT_RUNPATH, _DT_FLAGS_1 = 15, 29, 0x6FFFFFFB
 _DF_1_PIE = 0x08000000
@@ -27,6 +28,10 @@ _MOST_DYNAMIC = 1 << 14  # rows of a dynamic section; real ones have a hundred
 _MOST_TEXT = 1 << 22  # in all of them: a list of folders has one for each library with some
 _MACHINES = {**EM_NAMES, EM_386: "i386", 40: "arm", 8: "mips", 2: "sparc"}
 _TYPES = {1: "an object file that was not linked", 4: "a core dump"}
+_OTHER_MACHINE = (
+    "the kernel of this session is for {0}: name the path of a program of that machine here, which "
+    "must have the same path there"
+)
 _STRINGS = frozenset((_DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH))
 
 
@@ -67,9 +72,10 @@ class UserFile:
     Offsets are places in the file, which is what uprobes are armed by.
     """
 
-    def __init__(self, path: Path, elf: ElfFile) -> None:
+    def __init__(self, path: Path, elf: ElfFile, machine: Architecture = X86_64) -> None:
         self.path = path
         self.elf = elf
+        self.machine = machine
         self.segments = _segments(elf)
         self._loads = sorted(
             (row for row in self.segments if row.type == PT_LOAD), key=lambda row: row.address
@@ -77,11 +83,11 @@ class UserFile:
         self._starts = [row.address for row in self._loads]
 
     @classmethod
-    def open(cls, path: Path) -> UserFile:
-        """Open a file; raises `UserFileError` for what is no program or library of ours."""
+    def open(cls, path: Path, machine: Architecture = X86_64) -> UserFile:
+        """Open a file; raises `UserFileError` for what is no program or library for a machine."""
         try:
             with open_regular(path) as file:
-                _check(path, file.read(64))
+                _check(path, file.read(64), machine)
                 file.seek(0)
                 elf = ElfFile(mapped(file), str(path))
         except UserFileError:
@@ -91,7 +97,7 @@ class UserFile:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise UserFileError(f"{path}: {why}") from None
-        found = cls(path, elf)
+        found = cls(path, elf, machine)
         if any(row.offset + row.file_size > len(elf.data) for row in found._loads):
             raise UserFileError(f"'{path}' is damaged: its segments end outside of the file")
         return found
@@ -221,7 +227,20 @@ class UserFile:
         return bytes(self.elf.data[row.offset + at : row.offset + at + size])
 
 
-def _check(path: Path, head: bytes) -> None:
+def machine_of(path: Path) -> str:
+    """Name the machine that an ELF file is for; "" for any other file, and what we may not read."""
+    try:
+        with open_regular(path) as file:
+            head = file.read(20)
+    except OSError:
+        return ""
+    if len(head) < 20 or head[:4] != b"\x7fELF" or head[5] != 1:
+        return ""
+    (machine,) = struct.unpack_from("<H", head, 18)
+    return _MACHINES.get(machine, f"machine {machine}")
+
+
+def _check(path: Path, head: bytes, wanted: Architecture) -> None:
     """Refuse what is not for us, by the first bytes of a file."""
     if not head:
         raise UserFileError(f"'{path}' is empty")
@@ -233,11 +252,12 @@ def _check(path: Path, head: bytes) -> None:
     if head[5] != 1:
         raise UserFileError(f"'{path}' is for a big-endian machine")
     name = _MACHINES.get(machine, f"machine {machine}")
-    if head[4] == 1 and machine in (EM_386, EM_X86_64):
+    if head[4] == 1 and wanted is X86_64 and machine in (EM_386, X86_64.elf):
         word = "32-bit program" if machine == EM_386 else "32-bit (x32) program"
         raise UserFileError(f"'{path}' is a {word}; stapy reads 64-bit programs only so far")
-    if machine != EM_X86_64:
-        raise UserFileError(f"'{path}' is for {name}, not for x86_64")
+    if machine != wanted.elf:
+        hint = "" if wanted is X86_64 else _OTHER_MACHINE.format(wanted.name)
+        raise UserFileError(f"'{path}' is for {name}, not for {wanted.name}", hint)
     if head[4] != 2:
         raise UserFileError(f"'{path}' is no 64-bit ELF file")
     if kind not in (ET_EXEC, ET_DYN):

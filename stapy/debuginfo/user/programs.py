@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.arch import X86_64, Architecture
 from stapy.cache import Cache
 from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
 from stapy.debuginfo.dwarf.query.spec import parse
@@ -38,9 +39,12 @@ if TYPE_CHECKING:
 
 
 class Programs:
-    """What is known of the files of user programs."""
+    """What is known of the files of user programs, all for one machine."""
 
-    def __init__(self, cache: Cache, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, cache: Cache, warn: Callable[[str], None], machine: Architecture = X86_64
+    ) -> None:
+        self.machine = machine
         self._cache = cache
         self._warn = warn
         self._told: set[str] = set()
@@ -65,7 +69,7 @@ class Programs:
         found = self._files.get(path)
         if found is None:
             try:
-                found = UserFile.open(Path(path))
+                found = UserFile.open(Path(path), self.machine)
             except UserFileError as error:
                 found = error.with_traceback(None)  # which would keep the file mapped
                 found.__context__ = None

@@ -155,7 +155,8 @@ change with --compatible. stapy speaks the language of SystemTap 5.6.""",
     "W0658": """A folder of -I that has nothing
 It does not exist, or you may not read it; the script goes on with the tapsets that there are.""",
     "W0681": """-d names nothing
-The option takes a module of the kernel or the path of a program. Wildcards are allowed.""",
+The option takes a module of the kernel or the path of a program for
+the kernel's machine. Wildcards are allowed.""",
     "W0682": """Headers do not compile
 @cast(p, "type", "kernel<linux/fs.h>") compiles the headers to learn their types. With kernel in
 front they are the kernel's, whose headers must be installed; else the user's, by gcc.  For a kernel

@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.arch import host
+from stapy.debuginfo.user.file import machine_of
 from stapy.paths import is_file
 from stapy.probes.families.uprobe import shift
 
@@ -71,9 +73,26 @@ def _check_options(services: Services) -> None:
     """Warn of ``-d`` that names nothing: it hurts nobody."""
     for name in services.options.debug_modules:
         if "/" in name:
-            if not is_file(Path(name)):
-                services.diagnostics.warning("W0681", f"-d {name}: no such file")
+            why = _unfit(name, services)
+            if why:
+                services.diagnostics.warning("W0681", f"-d {name}: {why}")
         elif name not in ("kernel", "vmlinux") and not services.debuginfo.module_names(name):
             services.diagnostics.warning(
                 "W0681", f"-d {name}: no module of this kernel, and no path of a program"
             )
+
+
+def _unfit(path: str, services: Services) -> str:
+    """Say why nothing will be known of a program of ``-d``, "" when something may.
+
+    A guest of another architecture has files of its own, which are not looked at here.
+    """
+    programs = services.debuginfo.programs
+    if services.options.vm and programs.machine is not host():
+        return ""
+    if not is_file(Path(path)):
+        return "no such file"
+    found = machine_of(Path(path))
+    if found in ("", programs.machine.name):
+        return ""
+    return f"it is for {found}, not for {programs.machine.name}"
