@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stapy.debuginfo.elf import ElfFile
 from stapy.ir.dump import dump_program
 from tests.debuginfo.user.sources import compiled
 from tests.elaborate.support import run
@@ -169,3 +170,25 @@ def test_what_a_stripped_program_lacks_has_a_command(
     assert note.replace("{path}", str(bare)) in " ".join(item.notes)
     assert "its debug package has them: get DEBUG" in (item.hint, *item.notes)
     assert ("did you mean 'nothing'" in item.hint) == ('nothin")' in text)
+
+
+def test_names_that_cannot_be_read_are_no_stripped_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file is told as what it is, once, and no package is looked for."""
+    names = "".join(f"void f{number:0390}(void) {{}}\n" for number in range(400))
+    bare = compiled(tmp_path, f"{PROGRAM}{names}", "-O0")
+    elf = ElfFile.open(bare)
+    strings = elf.section(".strtab")
+    assert strings
+    data = bytearray(bare.read_bytes())
+    there = slice(strings.offset, strings.offset + strings.size)
+    data[there] = data[there].replace(b"\0", b"n")[:-1] + b"\0"
+    bare.write_bytes(data)
+    for text in ('function("nothing")', "function(0x1)", 'function("nothing").return'):
+        result = run(f'probe process("{bare}").{text} {{ println(1) }}')
+        (error,) = result.diagnostics.items
+        assert capsys.readouterr().out.count(f"{bare}: its names lie one over the other") == 1
+        said = " ".join((error.message, error.hint, *error.notes))
+        assert "stripped" not in said and "package" not in said and "only" not in said
+        assert ("its tables of names cannot be read" in said) == ("nothing" in text)

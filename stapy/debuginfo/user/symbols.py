@@ -74,7 +74,7 @@ class FunctionTable:
     """All functions of one file.
 
     ``source`` names the table that they are from.  ``complete`` is False when only exported
-    names are known, because the file was stripped.
+    names are known, because the file was stripped, or none, as ``is_damaged`` says.
     """
 
     def __init__(self, data: Buffer, file: UserFile) -> None:
@@ -92,6 +92,7 @@ class FunctionTable:
         self._order = pack.numbers("I", part("order"))
         self.source = part("source").decode("utf-8", "surrogateescape")
         self.complete = part("complete") == b"1"
+        self.is_damaged = False
         self._file = file
         self._starts: list[int] | None = None
         counts = {len(self._addresses), len(self._sizes), len(self._flags), len(self._order)}
@@ -198,8 +199,10 @@ def load(file: UserFile, debug: Path | None, cache: Cache) -> FunctionTable:
 
 
 def nothing(file: UserFile) -> FunctionTable:
-    """Make the table of a file whose symbols cannot be read."""
-    return FunctionTable(_packed({}, ""), file)
+    """Make the table of a file whose symbols cannot be read, of which somebody has told."""
+    table = FunctionTable(_packed({}, ".symtab and .dynsym of " + str(file.path)), file)
+    table.is_damaged = True
+    return table
 
 
 class _NameCollector:

@@ -240,7 +240,7 @@ def _at(target: PointComponent, table: FunctionTable, head: Head) -> UserFunctio
     function = table.at(address)
     if function is None:
         notes = [f"{address:#x} lies in no function of '{head.file.path}' that is known"]
-        if not table.complete:
+        if not table.complete and not table.is_damaged:
             notes.append(f"only names from {table.source} are known")
         hint = "addresses are those that the file was linked with, as nm and objdump print them"
         raise PointError("E0231", "no match", target.span, notes=notes, hint=hint)
@@ -326,7 +326,9 @@ def _no_match(
 ) -> PointError:
     pattern = text_of(target)
     notes = [f"no function of '{head.file.path}' matches '{pattern}'", *head.notes()]
-    if not table.complete:
+    if table.is_damaged:
+        notes.append("no name is known: its tables of names cannot be read, as was warned of")
+    elif not table.complete:
         notes.append(f"the file is stripped: only exported names are known ({table.source})")
 
     def similar(error: PointError) -> None:
@@ -340,7 +342,7 @@ def _no_match(
         elif near:
             error.message = f"no match (similar functions: {', '.join(near)})"
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near[:2]) + "?"
-        if table.complete:
+        if table.complete or table.is_damaged:
             return
         missing = programs.missing_hint(services.debuginfo.programs, head.file)
         if error.hint:

@@ -220,7 +220,7 @@ class ProgramGround:
             f"{address_of(component):#x} lies in no function of '{self._head.file.path}' that is "
             "known"
         ]
-        if not self.table.complete:
+        if not self.table.complete and not self.table.is_damaged:
             notes.append(f"only names from {self.table.source} are known")
         hint = "addresses are those that the file was linked with, as nm and objdump print them"
         return PointError("E0231", "no match", component.span, notes=notes, hint=hint)
