@@ -32,6 +32,8 @@ SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 4, 7, 8, 9
 SHF_EXECINSTR, SHF_COMPRESSED = 4, 0x800
 STT_FUNC = 2
 _MAX_INFLATED = 4 << 30  # no section of a real file inflates beyond this
+# Debug information shrinks to a third, lists of numbers to a tenth: more is somebody's doing.
+_MOST_TIMES, _FEW_INFLATED = 64, 64 << 20
 _NT_GNU_BUILD_ID = 3
 _SHARED = 8  # how often all of a table of strings may be part of a name
 _FEW = 16 << 20  # bytes of names that any file may have
@@ -157,7 +159,8 @@ class ElfFile:
             if len(raw) < 24:
                 raise self._fail(f"section {section.name}: damaged compression header")
             kind, _, size = struct.unpack_from("<IIQ", raw)
-            if kind == 2 and size <= _MAX_INFLATED:
+            if kind == 2:
+                self._check_inflated(len(raw) - 24, size, section)
                 data = inflate_zstd(raw[24:], f"{self.name}: section {section.name}", size)
                 if len(data) != size:
                     raise self._fail(f"section {section.name}: wrong size after inflating")
@@ -169,10 +172,21 @@ class ElfFile:
             return self._inflate(raw[12:], int.from_bytes(raw[4:12], "big"), section)
         return raw
 
+    def _check_inflated(self, packed: int, size: int, section: Section) -> None:
+        """Refuse what a section says to inflate to, before memory is taken for it."""
+        if size > min(_MAX_INFLATED, max(_FEW_INFLATED, _MOST_TIMES * packed)):
+            raise self._fail(
+                f"section {section.name}: impossible size {size}, of {packed} bytes compressed"
+            )
+        free = unpackers.free_memory()
+        if 2 * size > free:  # its pieces, and the whole
+            raise self._fail(
+                f"section {section.name} inflates to {size >> 20} MiB, for which {free >> 20} MiB "
+                "of free memory are too little"
+            )
+
     def _inflate(self, raw: bytes, size: int, section: Section) -> bytes:
-        # zlib cannot shrink below 1:1032, so a larger claim is damage.
-        if size > _MAX_INFLATED or size > 1100 * len(raw) + 64:
-            raise self._fail(f"section {section.name}: impossible size {size}")
+        self._check_inflated(len(raw), size, section)
         try:
             data = zlib.decompressobj().decompress(raw, size + 1)
         except zlib.error as error:
@@ -257,7 +271,9 @@ class Strings:
         found = self._table[offset : self._table.find(b"\0", offset)]
         self._left -= len(found)
         if self._left < 0:
-            raise DebuginfoError(f"{self._name}: its names lie one over the other")
+            raise DebuginfoError(
+                f"{self._name}: its names lie one over the other, as no linker makes them"
+            )
         return found
 
     def text(self, offset: int) -> str:

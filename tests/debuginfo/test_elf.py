@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from stapy.debuginfo.elf import ElfFile, map_file
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.unpack import unpackers
 
 from .elfwriter import ElfWriter
 
@@ -79,6 +80,15 @@ def test_compressed_sections_are_inflated(name: str, flags: int, data: bytes) ->
         (b"short", "compression header"),
         (struct.pack("<IIQQ", 1, 0, 999, 1) + zlib.compress(PLAIN), "wrong size"),
         (struct.pack("<IIQQ", 1, 0, 1 << 40, 1) + zlib.compress(PLAIN), "impossible size"),
+        (struct.pack("<IIQQ", 2, 0, 1 << 40, 1) + zlib.compress(PLAIN), "impossible size"),
+        (
+            struct.pack("<IIQQ", 1, 0, 1 << 27, 1) + bytes(1 << 20),
+            "impossible size 134217728, of 1048576 bytes",
+        ),
+        (
+            struct.pack("<IIQQ", 2, 0, 1 << 27, 1) + bytes(1 << 20),
+            "impossible size 134217728, of 1048576 bytes",
+        ),
         (struct.pack("<IIQQ", 1, 0, 1000, 1) + b"rubbish!" * 4, "section .x"),
         (struct.pack("<IIQQ", 9, 0, 1000, 1) + zlib.compress(PLAIN), "unknown compression"),
     ],
@@ -89,6 +99,31 @@ def test_damaged_compressed_sections(data: bytes, why: str) -> None:
     elf = ElfFile(writer.data(), "x")
     with pytest.raises(DebuginfoError, match=why):
         elf.read(".x")
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "head"),
+    [
+        (".debug_info", 0x800, struct.pack("<IIQQ", 1, 0, 1 << 26, 1)),
+        (".debug_info", 0x800, struct.pack("<IIQQ", 2, 0, 1 << 26, 1)),
+        (".zdebug_info", 0, b"ZLIB" + struct.pack(">Q", 1 << 26)),
+    ],
+    ids=["zlib", "zstd", "zdebug"],
+)
+def test_sections_that_there_is_no_memory_for(
+    name: str, flags: int, head: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is inflated: the pieces and the whole would need twice as much."""
+    writer = ElfWriter()
+    writer.section(name, head + zlib.compress(PLAIN), flags=flags)
+    monkeypatch.setattr("stapy.debuginfo.unpack.unpackers.free_memory", lambda: (1 << 27) - 1)
+    why = f"f: section {name} inflates to 64 MiB, for which 127 MiB of free memory are too little"
+    with pytest.raises(DebuginfoError, match=why):
+        ElfFile(writer.data(), "f").read(".debug_info")
+
+
+def test_free_memory_is_what_the_kernel_tells() -> None:
+    assert 1 << 20 < unpackers.free_memory() < 1 << 62
 
 
 @pytest.mark.parametrize(

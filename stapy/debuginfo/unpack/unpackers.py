@@ -7,6 +7,7 @@ import fcntl
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import IO
 
 from stapy.debuginfo.errors import DebuginfoError
@@ -14,6 +15,15 @@ from stapy.debuginfo.errors import DebuginfoError
 CHUNK = 1 << 20
 MAX_FILE = 512 << 20  # no module and no kernel image inflates beyond this
 MAX_MEMORY = 256 << 20  # what a packed file may ask an unpacker to take
+
+
+def free_memory() -> int:
+    """Return the bytes that the machine has to spare; very many where it does not tell."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    return 1 << 62
 
 
 def through(command: list[str], data: bytes) -> Iterator[bytes]:

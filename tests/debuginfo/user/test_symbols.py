@@ -188,6 +188,7 @@ def test_what_is_no_program_is_said(programs: Programs, tmp_path: Path) -> None:
         (head(21, order=2), "big-endian"),
         (head(62, type=1), "object file"),
         (head(62, type=4), "core dump"),
+        (head(62, type=4)[:54] + struct.pack("<HHHHH", 56, 9000, 64, 0, 0), "core dump"),
     ):
         path = tmp_path / "file"
         path.write_bytes(content)
