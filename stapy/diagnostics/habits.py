@@ -237,19 +237,28 @@ FAMILIES = {
 # Variables of other tracers, and what they are called here.
 VARIABLES = {
     "comm": "execname()", "execname": "execname()", "pid": "pid()", "tid": "tid()",
-    "ppid": "ppid()", "uid": "uid()", "gid": "gid()", "cpu": "cpu()", "nsecs": "gettimeofday_ns()",
+    "ppid": "ppid()", "uid": "uid()", "gid": "gid()", "cpu": "cpu()", "nsecs": "ktime_get_ns()",
     "elapsed": "ktime_get_ns() less what it was in probe begin",
-    "timestamp": "gettimeofday_ns()", "curtask": "task_current()",
+    "timestamp": "ktime_get_ns()", "curtask": "task_current()",
     "curthread": "task_current()", "walltimestamp": "gettimeofday_ns()",
     "vtimestamp": "task_utime() + task_stime()", "probefunc": "probefunc()", "probe": "pp()",
     "func": "probefunc()", "probemod": "probemod()", "probename": "pn()", "retval": "$return",
-    "args": "$$vars", "kstack": "sprint_backtrace()", "ustack": "sprint_ubacktrace()",
-    "arg0": "$arg1", "stackdepth": "callers(-1)", "username": "uid()", "errno": "$return",
+    "args": "$NAME for each argument, $$vars for all of them as text",
+    "kstack": "sprint_backtrace()", "ustack": "sprint_ubacktrace()",
+    "stackdepth": "callers(-1)", "username": "uid()", "errno": "$return",
     "rand": "randint(n)", "cgroup": "cgroup_id()", "numaid": "addr_to_node(addr())",
-    "zonename": '""', "curcpu": "cpu()", "usermode": "user_mode()", "exit": "exit()",
+    "pcomm": "pexecname()", "jiffies": "jiffies()", "caller": "caller()", "NULL": "0",
+    "true": "1, any number but 0", "false": "0", "zonename": '""',
+    "curcpu": "cpu()", "usermode": "user_mode()", "exit": "exit()",
     "cwd": 'fullpath_struct_path(&@cast(task_current(), "task_struct")->fs->pwd)',
 }  # fmt: skip
-VARIABLES.update({f"arg{number}": f"$arg{number + 1}" for number in range(1, 10)})
+VARIABLES.update(
+    {
+        f"arg{number}": f"$NAME, as stapy -L POINT lists it, by number ulong_arg({number + 1}), "
+        f"in a mark $arg{number + 1}"
+        for number in range(10)
+    }
+)
 
 # Their functions, and what to write instead.
 FUNCTIONS = {
@@ -310,6 +319,28 @@ FUNCTIONS = {
     "normalize": "divide where it is printed: @sum(x) / 1000",
     "chill": "with -g: mdelay(milliseconds)",
     "rand": "randint(limit)",
+    "nsecs": "ktime_get_ns()",
+    "sizeof": '@cast_sizeof("name") is the size of a type of the kernel',
+    "offsetof": '@offsetof("name", member)',
+    "has_key": "write key in x, of several [key, other] in x",
+    "delete": "write delete x[key]",
+    "unroll": "write for (i = 0; i < n; i++)",
+    "uptr": "user_long(address) and its kin read memory of a program",
+    "kptr": "kernel_long(address) and its kin read memory of the kernel",
+    "path": "fullpath_struct_path(path), of a struct file fullpath_struct_file(task, file)",
+    "pton": 'compare texts: ip_ntop(address) == "192.0.2.1"',
+    "inet_ntoa6": "format_ipaddr(address, family)",
+    "cgroup_path": "cgroup_path() is that of the current task, task_cgroup_path(task) of another",
+    "basename": 'tokenize(path, "/"), then tokenize("", "/") until it is "": the last one',
+    "progenyof": "with -x or -c: target_set_pid(pid()) is 1 for the target and what it starts",
+    "strchr": "strpos(text, character) is its place, -1 for none",
+    "stop": "with -g: raise(19)",
+    "copyoutstr": "with -g: set_user_string(address, text)",
+    "getmajor": "MAJOR(device)",
+    "getminor": "MINOR(device)",
+    "freopen": "-o FILE on the command line writes elsewhere, -S begins new files",
+    "umod": "umodname(address)",
+    "mod": "modname(address)",
     # Of C, Python and shells.
     "switch": "there is no switch: if (…) … else if (…) …",
     "elif": "write else if (…)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Label
+from stapy.diagnostics.foreign_expressions import declaration_hint, type_hint
 from stapy.diagnostics.suggest import did_you_mean
 from stapy.parse.tokens import ASSIGNMENTS, AT_WORDS, KEYWORDS, OPERATORS, PRINTERS, Token
 
@@ -321,9 +322,14 @@ class Expectation:
             return f"add '{closing}'" if closing else ""
         if self._at_top() and token.type == "IDENT":
             return (
-                did_you_mean(token.value, ("probe", "global", "private", "function"))
+                declaration_hint(token.value)
+                or did_you_mean(token.value, ("probe", "global", "private", "function"))
                 or "statements belong into 'probe … { }' or 'function … { }'"
             )
+        if of_c := type_hint([one.value for one in self.feed.tokens[: self.at + 1]], token.value):
+            return of_c
+        if token.type == "COLON" and self._in_head("FOR"):
+            return "foreach (key in array) walks over an array"
         if token.type == "ELSE":
             return "the 'if' before it has ended already; a ';' too many?"
         if token.type == "ASSIGN" and before is not None and before.type == "ASSIGN":

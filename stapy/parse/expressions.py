@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from stapy.diagnostics import Diagnostics, Label, Span
+from stapy.diagnostics.foreign_expressions import conversion_hint
 from stapy.parse import nodes as n
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.numbers import parse_number, wrap
@@ -220,6 +221,7 @@ class ExpressionActions(PointActions):
                 "invalid or missing conversion specifier",
                 string.span,
                 "a '%' in this format begins no conversion",
-                hint="write '%%' for a percent sign; conversions end in one of "
+                hint=conversion_hint(text[text.index(bad) + 1 :][:1])
+                or "write '%%' for a percent sign; conversions end in one of "
                 "b c d i m M n o p s u x X",
             )

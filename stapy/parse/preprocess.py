@@ -367,7 +367,7 @@ class Preprocessor(Definitions):
 
     def _variable_hint(self, call: Token, tokens: list[Token], at: int) -> str:
         """Explain an ``@name`` that is used like a variable of bpftrace or DTrace; else ""."""
-        if at < len(tokens) and tokens[at].value in ("[", "=", "++", "+="):
+        if at < len(tokens) and tokens[at].type != "LPAREN":
             name = call.value[1:]
             return f"variables have no '@': declare 'global {name}' and write '{name}'"
         return ""

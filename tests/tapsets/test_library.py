@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.diagnostics import Diagnostics, SourceMap, foreign_expressions
 from stapy.diagnostics.habits import FUNCTIONS, VARIABLES
 from stapy.parse import nodes as n
 from stapy.parse.facts import PreprocessFacts
@@ -89,6 +89,8 @@ def test_every_alias_is_used_by_a_script(library: Library) -> None:
 
 def test_hints_name_functions_that_exist(library: Library) -> None:
     """What users of other tracers are told to call can be called."""
-    told = " ".join([*VARIABLES.values(), *FUNCTIONS.values()])
+    others = vars(foreign_expressions).items()
+    tables = [table for name, table in others if name.isupper() and isinstance(table, dict)]
+    told = " ".join(text for table in (VARIABLES, FUNCTIONS, *tables) for text in table.values())
     named = set(re.findall(r"(?<![@\w])([a-z_]\w+)\(", told))
     assert named - set(library.function_names()) - set(PRINTERS) == set()

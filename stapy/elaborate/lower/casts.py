@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.user import search
 from stapy.diagnostics import Diagnostic
+from stapy.diagnostics.foreign_expressions import array_hint, member_hint
 from stapy.diagnostics.suggest import listed
 from stapy.elaborate.lower import namedfiles
 from stapy.elaborate.lower.chains import Place, is_user
@@ -186,12 +187,24 @@ def autocast(low: Context, node: n.AutoCast) -> p.Expr:
             "unknown type in dereference",
             span,
             where="the C type of the value is not known",
-            hint='write @cast(value, "struct name")->member',
+            hint=foreign(node) or 'write @cast(value, "struct name")->member',
         )
         unknown.of = value
         return unknown
     place = Place(type, value, writable=True)
     return finish(low, place, node.chain, span, node.address_of)
+
+
+def foreign(node: n.Expr) -> str:
+    """Tell how a member of a variable of another tracer is written here; else ""."""
+    if not isinstance(node, n.AutoCast):
+        return ""
+    value, first = node.value, node.chain[0] if node.chain else None
+    if isinstance(value, n.Index) and isinstance(value.base, n.Name):
+        return array_hint(value.base.name)
+    if isinstance(value, n.Name) and isinstance(first, n.MemberAccess):
+        return member_hint(value.name, first.name)
+    return ""
 
 
 def at_const(low: Context, node: n.AtConst) -> p.Expr:

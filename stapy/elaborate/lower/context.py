@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
 from stapy.diagnostics import Diagnostic, Label, Span, used_at
+from stapy.diagnostics.foreign_expressions import array_hint
 from stapy.diagnostics.suggest import nearest
 from stapy.elaborate.lower.body import LoweringState
 from stapy.elaborate.lower.pending import Pending
@@ -145,7 +146,7 @@ class Context(ABC):
             f"unresolved arity-{arity} global array {name}, missing global declaration?",
             span,
             notes=notes,
-            hint=f"add 'global {name}' at the top level",
+            hint=array_hint(name) or f"add 'global {name}' at the top level",
         )
 
     @abstractmethod

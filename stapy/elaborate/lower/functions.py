@@ -244,6 +244,7 @@ class CalledFunctions:
             node.span,
             where=f"{len(node.args)} given",
             labels=[Label(first.span, f"'{node.name}' is defined here")],
+            hint=function_hint(node.name),
         )
 
     def result_ctype(self, function: p.Function) -> CType | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic
+from stapy.diagnostics.foreign_expressions import scratch_hint
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.elaborate.lower import casts, texts
 from stapy.elaborate.lower.casts import current_scope
@@ -290,6 +291,19 @@ def _not_writable(low: Context, found: Place | p.Expr, span: Span) -> None:
     )
 
 
+def _of_other_tracers(low: Context, node: n.Expr) -> str:
+    """Tell how what only another tracer can write to is said here; else ""."""
+    if not isinstance(node, n.Target):
+        return casts.foreign(node)
+    scope = current_scope(low)
+    if scope is None:
+        return scratch_hint(node.name)
+    whole = scope.whole()
+    if scope.unknown or node.name in whole.unavailable or scope.find(node.name) is not None:
+        return ""
+    return "" if nearest(node.name, whole.variables, 1) else scratch_hint(node.name)
+
+
 def write_place(low: Context, node: n.Expr, op: str) -> p.Expr | None:
     """Lower a target expression that ``op``, such as ``+=``, changes; None when refused."""
     if isinstance(node, n.Target) and texts.are_all(low):
@@ -299,7 +313,7 @@ def write_place(low: Context, node: n.Expr, op: str) -> p.Expr | None:
             "E0216",
             "write to target variable not permitted; need stap -g",
             node.span,
-            hint="add -g when you are sure what the change does",
+            hint=_of_other_tracers(low, node) or "add -g when you are sure what the change does",
         )
         return None
     if getattr(node, "address_of", False):
