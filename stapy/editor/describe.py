@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo.ctypes import c_name
 from stapy.editor.cursor import CursorContext, cursor_at
 from stapy.editor.rename import POINT, TOP, uses
+from stapy.manual import families, language
+from stapy.manual.answer import plain
 from stapy.manual.text import brief
 from stapy.parse import nodes as n
 from stapy.parse.comments import doc_before
+from stapy.parse.tokens import AT_WORDS, KEYWORDS, PRINTERS
 from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.editor.bench import Bench
+    from stapy.editor.cursor import Cursor
     from stapy.editor.rename import Use
 
 _WORD = re.compile(r"[$@]*[A-Za-z_]\w*", re.ASCII)
@@ -22,6 +26,8 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _ALIAS = re.compile(r"\bprobe\s+([A-Za-z_][\w.]*)\s*\+?=(?!=)", re.ASCII)
 _DEFINE = re.compile(r"@define\s+(\w+)\s*(\([^)]*\))?", re.ASCII)
 _HEAD = re.compile(r"\bfunction\s+(\w+)\s*(?::\s*\w+\s*)?\([^)]*\)(?:\s*:\s*\w+)?", re.ASCII)
+# Where words of the language stand that are neither names nor points.
+_OF_LANGUAGE = (CursorContext.MACRO, CursorContext.NAME, CursorContext.TOP)
 _LONG = 300  # characters of a macro's body that are shown
 
 
@@ -65,7 +71,7 @@ def description(bench: Bench, text: str, at: int) -> Description | None:
             return Description(found.start(), found.end(), f"probe {found[0]}", comment)
         entries = bench.reference.find(found[0])
         if not entries:
-            return None
+            return _family(text, at, cursor)
         told = "\n\n".join(map(brief, entries))
         return Description(found.start(), found.end(), f"probe {found[0]}", told)
     if cursor.kind is CursorContext.TARGET and cursor.word in (
@@ -81,7 +87,29 @@ def description(bench: Bench, text: str, at: int) -> Description | None:
         code, comment = _macro(bench, found[0][1:], text)
     elif cursor.kind in (CursorContext.NAME, CursorContext.TOP):
         code, comment = _name(bench, found, cursor.point, text)
+    if not code and cursor.kind in _OF_LANGUAGE:
+        code, comment = _word(found[0])
     return Description(found.start(), found.end(), code, comment) if code else None
+
+
+def _family(text: str, at: int, cursor: Cursor) -> Description | None:
+    """Describe a kind of points by the component that is asked for, or the word before points."""
+    found = word_at(text, at)
+    if found is None:
+        return None
+    point = cursor.point + cursor.word
+    page = families.page_of(point)
+    if page is not None and families.all_known(page, point):
+        return Description(found.start(), found.end(), f"probe {point}", plain(page.text).strip())
+    code, comment = _word(point)
+    return Description(found.start(), found.end(), code, comment) if code else None
+
+
+def _word(word: str) -> tuple[str, str]:
+    """Describe a word of the language, by the section that explains it."""
+    is_ours = word in (*KEYWORDS, *PRINTERS, *AT_WORDS)
+    section = language.section_of(word) if is_ours else None
+    return (word, plain(section.page()).strip()) if section is not None else ("", "")
 
 
 def _names_alias(text: str, found: re.Match[str]) -> bool:

@@ -163,6 +163,19 @@ def test_an_answer_has_an_end(bench: Bench) -> None:
             "        println(@container_of(",
         ),
         ("probe end { nosuch|name }", None, ""),
+        ('probe kernel.func|tion("vfs_read").return { }', "probe kernel.function", "maxactive"),
+        (
+            'probe kernel.function("vfs_read").ret|urn { }',
+            'probe kernel.function("vfs_read").return',
+            "maxactive",
+        ),
+        ("probe begin, ti|mer.s(5) { }", "probe timer", "randomize"),
+        ('probe process("/bin/ls").mark("x|") { }', None, ""),
+        ("probe kernel.nosu|ch { }", None, ""),
+        ("global a\nprobe end { fore|ach (k in a) println(k) }", "foreach", "limit"),
+        ("global a\nprobe end { println(@cou|nt(a)) }", "@count", "Statistics"),
+        ("pro|be end { }", "probe", "Probes"),
+        ("probe end { print|ln(1) }", "println", "Printing"),
     ],
 )
 def test_descriptions(bench: Bench, text: str, code: str | None, comment: str) -> None:
