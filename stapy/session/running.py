@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from stapy.debuginfo.user import processes
 from stapy.run.elf import ModuleFile
 from stapy.run.options import RunOptions
 from stapy.session import plotting
+from stapy.session.quiet import leads_away, prints_nothing
 from stapy.session.started import warn_of_other
 from stapy.terminal import progress
 from stapy.timing import PassTimer
@@ -37,8 +37,6 @@ def boot_ahead(session: Session) -> None:
 
 
 WIDE = 1000  # places; to arm fewer takes no time that anybody notices
-_PRINT_NOTHING = ("sleep", "true")  # commands that only say how long to trace
-_LEADS_AWAY = re.compile(r"(?<![02-9])>")  # standard output, and not only that of errors
 SOON = 1.0  # seconds that a note may take
 
 
@@ -66,20 +64,13 @@ def warn_of_mixing(session: Session) -> None:
     command = options.command
     if command is None or options.output or options.is_for_plot or options.format in ("", "text"):
         return
-    words = command.split(None, 1)
-    is_quiet = words[:1] and words[0].rpartition("/")[2] in _PRINT_NOTHING and _is_one(command)
-    if not words or is_quiet or _LEADS_AWAY.search(command) or _is_shown():
+    if not command.strip() or prints_nothing(command) or leads_away(command) or _is_shown():
         return
     session.warn_here(
         "W0688",
         f"what the command of -c prints goes between the lines of --format={options.format}",
         hint="-o FILE has these alone; '>&2' or '>/dev/null' in the command leads its own away",
     )
-
-
-def _is_one(command: str) -> bool:
-    """Tell whether a shell takes a text for a single command."""
-    return not set(command) & set(";&|\n")
 
 
 def _is_shown() -> bool:
