@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
+from stapy.translate.tables.sizes import StringSizes
 from tests.translate.support import c_of
 
 # A script with array a (of strings by strings, or of numbers); bytes of its key and value, 0: all.
@@ -90,3 +92,18 @@ def test_given_length_holds_for_arrays_only() -> None:
 def test_given_length_is_no_more_than_that_of_all_strings() -> None:
     script = AROUND.replace("BODY", "a[any()] = 1")
     assert sizes(c_of(script, "-g -D MAXSTRINGLEN=64 -D MAP_STRING_LENGTH=100")) == (0, 0)
+
+
+def test_strings_as_long_as_any_are_looked_at_once_more_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grow = StringSizes._grow
+    seen: list[object] = []
+
+    def count(self: StringSizes, *given: Any) -> bool:
+        seen.append(given)
+        return grow(self, *given)
+
+    monkeypatch.setattr(StringSizes, "_grow", count)
+    c_of(AROUND.replace("BODY", 'a[any() . "x"] = 1\n' * 100), "-g -G given=x")
+    assert 200 <= len(seen) < 1000

@@ -169,9 +169,10 @@ class StringSizes:
                 return
 
     def _grow(self, holder: Hashable, size: int, is_late: bool) -> bool:
+        size = min(size, self._limit)
         if size <= self._known.get(holder, 1):
             return False
-        self._known[holder] = self._limit if is_late else min(size, self._limit)
+        self._known[holder] = self._limit if is_late else size
         return True
 
     def _size(self, expr: p.Expr, scope: Hashable) -> int:
