@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from stapy.cache import Cache
 from stapy.cli import main
 from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.elaborate.names import syntax
 from stapy.parse import nodes as n
 from stapy.parse import open_library, parse_script
 from stapy.parse.facts import PreprocessFacts
@@ -251,16 +253,67 @@ def prints_a_title(tree: n.Script) -> bool:
     return False
 
 
-def test_a_tool_to_which_nothing_happens_prints_its_title() -> None:
-    """Who sees nothing at all cannot tell whether it works; one-liners show the least there is."""
+@functools.cache
+def trees() -> dict[str, n.Script]:
+    """Parse each tool."""
     sources = SourceMap()
     said = Diagnostics(sources)
     facts = PreprocessFacts(arguments=["1", "2", "3", "4", "5"])
     library = open_library([], facts, Cache(Path(), is_enabled=False), sources, said)
-    silent = []
+    found = {}
     for one in GALLERY:
         tree = parse_script(str(one.path), one.path.read_text(), facts, library, sources, said)
         assert tree is not None, one.name
-        if one.subject != "one-liners" and not prints_a_title(tree):
-            silent.append(one.name)
-    assert silent == []
+        found[one.name] = tree
+    return found
+
+
+def test_a_tool_to_which_nothing_happens_prints_its_title() -> None:
+    """Who sees nothing at all cannot tell whether it works; one-liners show the least there is."""
+    shown = [one.name for one in GALLERY if one.subject != "one-liners"]
+    assert [name for name in shown if not prints_a_title(trees()[name])] == []
+
+
+# Tables whose elements the kernel bounds, and by what.
+BOUNDED = {
+    "cpuwalk": ("busy", "idle"),  # processors
+    "ext4dist": ("times",),  # four functions
+    "faults": ("small", "large"),  # names that another table has
+    "runqlen": ("lengths",),  # processors
+    "signals-by-name": ("count",),
+    "softirqs": ("since", "times"),  # processors; kinds
+    "syscount": ("calls",),  # system calls
+    "syslatency": ("times",),
+    "vfscount": ("calls",),  # functions of one layer, some eighty
+    "memleak": ("bytes",),  # made at the end, of elements of another one
+}
+
+
+def may_overflow(tree: n.Script) -> set[str]:
+    """List arrays that neither wrap nor have a size and are written where no error is caught."""
+    arrays = {
+        decl.name
+        for decl in tree.decls
+        if isinstance(decl, n.GlobalDecl) and not decl.wraps and decl.size is None
+    }
+    nodes = [node for decl in tree.decls for node in syntax.walk(decl)]
+    tries = [node for node in nodes if isinstance(node, n.TryStmt)]
+    caught = {id(node) for one in tries for node in syntax.walk(one.body)}
+    written = [
+        node.target if isinstance(node, n.Assign) else node.operand
+        for node in nodes
+        if isinstance(node, (n.Assign, n.Increment)) and id(node) not in caught
+    ]
+    bases = [one.base for one in written if isinstance(one, n.Index)]
+    return {base.name for base in bases if isinstance(base, n.Name)} & arrays
+
+
+def test_no_tool_ends_because_a_table_is_full() -> None:
+    """What it has gathered would be lost: the oldest go, or what finds no room is counted.
+
+    `tests/vm/test_examples.py` shows both in guests.
+    """
+    found = {name: may_overflow(tree) for name, tree in trees().items()}
+    assert {name: tuple(sorted(arrays)) for name, arrays in found.items() if arrays} == {
+        name: tuple(sorted(arrays)) for name, arrays in BOUNDED.items()
+    }
