@@ -16,6 +16,7 @@ from stapy.diagnostics.suggest import did_you_mean
 from stapy.kernel.release import release_order
 from stapy.paths import exists, is_dir, is_file
 from stapy.record import Record, new
+from stapy.session.inputs import is_text
 
 SUFFIX = ".test.toml"
 SECONDS = 120.0
@@ -89,13 +90,23 @@ def find(name: str) -> list[Path]:
     try:
         path.stat()
     except OSError as error:
-        raise CompanionError(f"'{name}': {error.strerror}") from None
+        raise CompanionError(f"'{name}': {error.strerror}{_if_text(name)}") from None
     if path.suffix == ".toml":
         return [path]
     beside = path.with_name(path.name.removesuffix(".stp") + SUFFIX)
     if not exists(beside):
         raise CompanionError(f"'{name}' has no cases: there is no file '{beside}'")
     return [beside]
+
+
+def _if_text(name: str) -> str:
+    """Say what is wanted where a word is a script's text instead of its file; "" where not."""
+    if not is_text(name):
+        return ""
+    return (
+        f"; that is the text of a script, and its file is wanted, with its cases beside it in "
+        f"NAME{SUFFIX} (stapy -e 'SCRIPT' runs a text)"
+    )
 
 
 def read(path: Path) -> Companion:

@@ -248,6 +248,7 @@ def test_a_signal_ends_the_session_before_us(folder: Path, number: int) -> None:
         (["a.stp"], "'a.stp' has no cases: there is no file 'a.test.toml'"),
         (["gone.stp"], "'gone.stp': No such file or directory"),
         (["n" * 300], "File name too long"),
+        (["probe begin { exit() }"], "its file is wanted, with its cases beside it in NAME.test"),
         ([f"--vm={'6' * 5000}", "a.stp"], "--vm: no kernel 666"),
         (["-o", "n" * 300, "a.stp"], "cannot be written: File name too long"),
         (["-o", "/dev/full", "-k", "none", "a.stp"], "'a.stp' has no cases"),
