@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from stapy.diagnostics.suggest import nearest
-from stapy.plot import charts, tables, timelines
+from stapy.plot import charts, tables, timelines, units
 from stapy.plot.charts import Chart, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.flames import flame
 from stapy.plot.recording import GlobalElement, PrintPlace, Recording
 from stapy.plot.values import Statistic, buckets_of
-from stapy.record import Record
+from stapy.record import Record, new
 
 TOP = 30  # bars that are drawn unless another number is asked for
 _FEW = 12  # names of which each may have a line
@@ -24,6 +24,7 @@ class PlotWish(Record):
     name: str = ""  # of a global
     field: str = ""  # of prints
     top: int = TOP
+    units: dict[str, str] = new(dict)  # of globals and fields
 
 
 def choose(recording: Recording, wish: PlotWish, before: Recording | None = None) -> list[Chart]:
@@ -46,9 +47,11 @@ def choose(recording: Recording, wish: PlotWish, before: Recording | None = None
 
 def _check_names(recording: Recording, wish: PlotWish) -> None:
     """Refuse names that the recording does not have, with the nearest one."""
+    both = [*recording.names, *recording.field_names]
     for kind, name, known in (
         ("global", wish.name, recording.names),
         ("field", wish.field, recording.field_names),
+        *(("global or field", name, both) for name in wish.units),
     ):
         if name and name not in known:
             near = nearest(name, known)
@@ -57,6 +60,24 @@ def _check_names(recording: Recording, wish: PlotWish) -> None:
             raise PlotError(f"the recording has no {kind} '{name}'{hint} (there are: {there})")
     if wish.name and wish.field:
         raise PlotError("a chart is of a global or of a field, not of both")
+
+
+def _axis(recording: Recording, wish: PlotWish, name: str) -> str:
+    """Name an axis that shows a global, with its unit where one is known."""
+    printed = {place.units.of_global(name) for place in recording.places.values()} - {""}
+    unit = units.spelled(wish.units.get(name, ""))
+    return units.axis(name, unit or (printed.pop() if len(printed) == 1 else ""))
+
+
+def _axis_of_field(place: PrintPlace, wish: PlotWish, name: str) -> str:
+    """Name an axis that shows a field of prints."""
+    return units.axis(name, units.spelled(wish.units.get(name, "")) or place.units.of(name))
+
+
+def _width(recording: Recording, wish: PlotWish, name: str) -> str:
+    """Say what boxes of a flame graph are as wide as."""
+    axis = _axis(recording, wish, name)
+    return axis if axis != shown(name) else "count"
 
 
 def _nothing(recording: Recording, wish: PlotWish) -> str:
@@ -119,7 +140,11 @@ def _of_stacks(recording: Recording, wish: PlotWish) -> list[Chart]:
     if not _wanted(wish, charts.FLAME):
         return []
     found = _counted(recording, wish)
-    return _each(found, lambda name: flame(name, found[name]), bool(wish.name))
+
+    def make(name: str) -> Chart:
+        return flame(name, found[name], axis=_width(recording, wish, name))
+
+    return _each(found, make, bool(wish.name))
 
 
 def _counted(recording: Recording, wish: PlotWish) -> dict[str, dict[str, int]]:
@@ -139,14 +164,18 @@ def _compared(recording: Recording, before: Recording, wish: PlotWish) -> list[C
             )
     if len(now) == 1 and len(then) == 1:  # whatever they are called, as in folded files
         ((name, stacks),), ((_, earlier),) = now.items(), then.items()
-        return [flame(name, stacks, earlier)]
+        return [flame(name, stacks, earlier, _width(recording, wish, name))]
     shared = [name for name in now if name in then]
     if not shared:
         raise PlotError(
             "two recordings are compared by arrays of the same name: here stacks are in "
             f"{', '.join(now)}, in that of --before in {', '.join(then)}"
         )
-    drawn = _each(shared, lambda name: flame(name, now[name], then[name]), len(shared) == 1)
+
+    def make(name: str) -> Chart:
+        return flame(name, now[name], then[name], _width(recording, wish, name))
+
+    drawn = _each(shared, make, len(shared) == 1)
     if not drawn:
         raise PlotError("no array has stacks with counts above 0 in both recordings")
     return drawn
@@ -186,7 +215,8 @@ def _of_globals(recording: Recording, wish: PlotWish) -> list[Chart]:
     """Draw arrays and statistics."""
 
     def make(name: str) -> Chart:
-        return _global(name, list(recording.globals[name].values()), wish)
+        elements = list(recording.globals[name].values())
+        return _global(name, elements, wish, _axis(recording, wish, name))
 
     names = [
         name
@@ -205,7 +235,7 @@ def _is_plain(elements: Iterable[GlobalElement]) -> bool:
     return all(not one.keys and not isinstance(one.value, Statistic) for one in elements)
 
 
-def _global(name: str, elements: list[GlobalElement], wish: PlotWish) -> Chart:
+def _global(name: str, elements: list[GlobalElement], wish: PlotWish, axis: str) -> Chart:
     has_buckets = any(buckets_of(one.value) for one in elements)
     is_single = len(elements) == 1 and not elements[0].keys
     kind = wish.chart
@@ -216,12 +246,12 @@ def _global(name: str, elements: list[GlobalElement], wish: PlotWish) -> Chart:
     if kind == charts.HISTOGRAM:
         if not is_single:
             raise PlotError(f"'{name}' is an array: its histograms are drawn by --chart=heatmap")
-        return tables.histogram(name, elements[0].value)
+        return tables.histogram(name, elements[0].value, axis)
     if kind == charts.HEATMAP:
-        return tables.heat_of_keys(name, elements, wish.top)
+        return tables.heat_of_keys(name, elements, wish.top, axis)
     if kind == charts.STACKED:
-        return tables.stacked_bars(name, elements, wish.top)
-    return tables.bars(name, elements, wish.top)
+        return tables.stacked_bars(name, elements, wish.top, axis)
+    return tables.bars(name, elements, wish.top, axis)
 
 
 def _stacks_well(elements: list[GlobalElement]) -> bool:
@@ -245,7 +275,8 @@ def _of_plain(recording: Recording, wish: PlotWish) -> list[Chart]:
         for element in elements.values()
         if not element.keys and not isinstance(element.value, str)
     ]
-    return [tables.bars(wish.name or "globals", plain, wish.top)] if plain else []
+    axis = _axis(recording, wish, wish.name) if wish.name else "value"
+    return [tables.bars(wish.name or "globals", plain, wish.top, axis)] if plain else []
 
 
 def _of_prints(recording: Recording, wish: PlotWish, drawn: set[str]) -> list[Chart]:
@@ -277,9 +308,10 @@ def _of_prints(recording: Recording, wish: PlotWish, drawn: set[str]) -> list[Ch
 
 
 def _statistic(place: PrintPlace, name: str, wish: PlotWish) -> Chart:
+    axis = _axis_of_field(place, wish, name)
     if wish.chart == charts.HISTOGRAM or (len(place.rows) == 1 and not wish.chart):
-        return tables.histogram(name, place.rows[-1].values[name])
-    return timelines.heat_of_statistics(place, name)
+        return tables.histogram(name, place.rows[-1].values[name], axis)
+    return timelines.heat_of_statistics(place, name, axis)
 
 
 def _numbers(place: PrintPlace, wish: PlotWish, is_named: bool) -> list[Chart]:
@@ -296,12 +328,16 @@ def _numbers(place: PrintPlace, wish: PlotWish, is_named: bool) -> list[Chart]:
     by_name = names != {""} and len(place.rows) >= 2 * len(names)
     by_name = by_name and (is_periodic or len(names) <= _FEW)
     kind = wish.chart or _kind_of(place, fields, by_name and is_periodic)
+    axes = {name: _axis_of_field(place, wish, name) for name in fields}
+    axis = units.shared([*axes.values()])
     if kind == charts.HEATMAP:
-        return _each(fields, lambda name: timelines.heat_of_numbers(place, name), is_named)
+        return _each(
+            fields, lambda name: timelines.heat_of_numbers(place, name, axes[name]), is_named
+        )
     if kind == charts.STACKED:
-        return _each([""], lambda _: timelines.areas(place, fields, by_name), is_named)
+        return _each([""], lambda _: timelines.areas(place, fields, by_name, axis), is_named)
     if kind == charts.LINES:
-        return _each([""], lambda _: timelines.lines(place, fields, by_name), is_named)
+        return _each([""], lambda _: timelines.lines(place, fields, by_name, axis), is_named)
     return []
 
 

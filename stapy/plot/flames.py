@@ -15,11 +15,16 @@ DEEPEST = 500
 Counted = list[tuple[list[str], int]]  # stacks, the outermost frame first, and how often
 
 
-def flame(title: str, stacks: dict[str, int], before: dict[str, int] | None = None) -> Chart:
+def flame(
+    title: str,
+    stacks: dict[str, int],
+    before: dict[str, int] | None = None,
+    axis: str = "count",
+) -> Chart:
     """Draw stacks, whose frames are parted by ``;``, the outermost first.
 
     With those of a session ``before``, boxes are red where their share grew, and blue where it
-    shrank.
+    shrank.  ``axis`` says what their width is.
     """
     kept = {stack: count for stack, count in stacks.items() if count > 0}
     now, then = _counted(kept), _counted(before or {})
@@ -29,7 +34,7 @@ def flame(title: str, stacks: dict[str, int], before: dict[str, int] | None = No
         raise PlotError(f"{title}: no stack of the recording before has a count above 0")
     rows: list[ChartRow] = []
     left_out = _place(now, then, rows, before is not None)
-    chart = Chart(kind=FLAME, title=title, rows=rows)
+    chart = Chart(kind=FLAME, title=title, rows=rows, across=axis)
     chart.notes.append(f"{_sum(now):,} in all, different stacks: {len(kept):,}")
     deepest = max(stack.count(";") + 1 for stack in kept)
     if deepest > DEEPEST:

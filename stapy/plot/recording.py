@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from stapy.plot.errors import PlotError
+from stapy.plot.units import PrintedUnits
 from stapy.plot.values import Statistic, Value, checked, items_of, members, text_of
 from stapy.record import Record, new
 from stapy.run.ground.manifest import SCHEMA
@@ -43,6 +44,7 @@ class PrintPlace(Record):
     place: str
     probe: str
     rows: list[PrintRow] = new(list)
+    units: PrintedUnits = new(PrintedUnits)
 
 
 class Recording(Record):
@@ -223,6 +225,7 @@ class JsonReader:
             name, PrintPlace(place=name, probe=text_of(line.get("probe", "")))
         )
         place.rows.append(PrintRow(time=since, values=fields))
+        place.units.learn(fields, text_of(line.get("text", "")))
 
     def _tell_sessions(self, line: dict[str, object]) -> None:
         """Warn of files that were put together; those of several hosts are one session."""

@@ -26,7 +26,7 @@ def label_of(element: GlobalElement) -> str:
     return ", ".join(shown(key, NAME) for key in element.keys)
 
 
-def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
+def bars(title: str, elements: list[GlobalElement], most: int, axis: str) -> Chart:
     """Draw the greatest elements of an array, a bar each."""
     found = [(size_of(one.value), label_of(one) or title, one) for one in elements]
     sized = [(size, label, one) for size, label, one in found if size is not None]
@@ -39,7 +39,7 @@ def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
         for label, (size, _, one) in zip(labels, sized, strict=False)
     ]
     chart = Chart(kind=BARS, title=title, rows=rows, labels=labels)
-    chart.across = f"sum of {title}" if isinstance(sized[0][2].value, Statistic) else title
+    chart.across = f"sum of {axis}" if isinstance(sized[0][2].value, Statistic) else axis
     _tell_left_out(chart, len(sized), most)
     return chart
 
@@ -57,7 +57,7 @@ def _tell_left_out(chart: Chart, there: int, most: int) -> None:
         chart.notes.append(f"the {most:,} greatest of {there:,}")
 
 
-def stacked_bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
+def stacked_bars(title: str, elements: list[GlobalElement], most: int, axis: str) -> Chart:
     """Draw an array of two or more keys: a bar for each first key, a part for each of the others.
 
     Raises `PlotError` for arrays with one key.
@@ -83,7 +83,7 @@ def stacked_bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
     for row in rows:
         row["rank"] = names.index(row["part"])
     chart = Chart(kind=STACKED, title=title, rows=rows, labels=order[:most], parts=names)
-    chart.across = title
+    chart.across = axis
     _tell_left_out(chart, len(order), most)
     return chart
 
@@ -110,7 +110,7 @@ def gathered(tally: dict[str, int], named: list[str]) -> dict[str, int]:
     return {**found, name_of_rest(named): rest} if rest else found
 
 
-def histogram(title: str, value: Value) -> Chart:
+def histogram(title: str, value: Value, axis: str) -> Chart:
     """Draw the buckets of a statistic."""
     buckets = buckets_of(value)
     if not buckets:
@@ -125,7 +125,7 @@ def histogram(title: str, value: Value) -> Chart:
     labels = list(counts)
     rows: list[ChartRow] = [{"label": label, "value": count} for label, count in counts.items()]
     chart = Chart(kind=HISTOGRAM, title=title, rows=rows, labels=labels)
-    chart.across, chart.up = "count", f"{title}, from"
+    chart.across, chart.up = "count", f"{axis}, from"
     chart.notes += [_about(value), *joining(lines)]
     return chart
 
@@ -136,7 +136,7 @@ def joining(lines: dict[str, str]) -> list[str]:
     return [f"{len(lines):,} buckets on {kept:,} lines"] if kept < len(lines) else []
 
 
-def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
+def heat_of_keys(title: str, elements: list[GlobalElement], most: int, axis: str) -> Chart:
     """Draw an array of statistics: a column for each key, a row for each bucket."""
     found = [
         (one.value.buckets, label_of(one), one.value.numbers["count"])
@@ -159,6 +159,6 @@ def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
     labels = list(dict.fromkeys(lines.values()))
     chart = Chart(kind=HEATMAP, title=title, rows=rows, labels=labels, notes=joining(lines))
     chart.parts = names
-    chart.up = f"{title}, from"
+    chart.up = f"{axis}, from"
     _tell_left_out(chart, len(found), most)
     return chart

@@ -67,7 +67,7 @@ def name_of(row: PrintRow) -> str:
     return ", ".join(shown(one, NAME) for one in row.values.values() if isinstance(one, str))
 
 
-def lines(place: PrintPlace, fields: list[str], by_name: bool) -> Chart:
+def lines(place: PrintPlace, fields: list[str], by_name: bool, axis: str) -> Chart:
     """Draw fields over time: a line for each, or for each text that stands beside it."""
     title = f"{', '.join(map(shown, fields))} ({shown(place.place)})"
     tracks: dict[str, list[tuple[float, float]]] = {}
@@ -89,7 +89,7 @@ def lines(place: PrintPlace, fields: list[str], by_name: bool) -> Chart:
         chart.rows += [{"time": when, "part": part, "value": value} for when, value in track]
     if len(order) > len(kept):
         chart.notes.append(f"the {len(kept)} most frequent of {len(order):,}")
-    chart.up = shown(fields[0]) if len(fields) == 1 else "value"
+    chart.up = axis
     return chart
 
 
@@ -104,7 +104,7 @@ def _means(track: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(part[0][0], round(sum(value for _, value in part) / len(part), 3)) for part in parts]
 
 
-def areas(place: PrintPlace, fields: list[str], by_name: bool) -> Chart:
+def areas(place: PrintPlace, fields: list[str], by_name: bool, axis: str) -> Chart:
     """Draw numbers from 0 on that add up at each moment: by text, or several fields."""
     title = f"{', '.join(map(shown, fields))} ({shown(place.place)})"
     flat: list[tuple[float, str, int]] = []
@@ -129,7 +129,7 @@ def areas(place: PrintPlace, fields: list[str], by_name: bool) -> Chart:
             {"time": when, "part": part, "value": sizes.get(part, 0), "rank": rank}
             for rank, part in enumerate(parts)
         ]
-    chart.up = shown(fields[0]) if len(fields) == 1 else "value"
+    chart.up = axis
     return chart
 
 
@@ -149,7 +149,7 @@ def _moments(rows: list[tuple[float, str, int]]) -> list[tuple[float, dict[str, 
     return found
 
 
-def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
+def heat_of_statistics(place: PrintPlace, field: str, axis: str) -> Chart:
     """Draw a statistic that was printed repeatedly: buckets over time.
 
     Where no bucket ever shrinks, the script goes on counting: what came in between is drawn.
@@ -172,7 +172,7 @@ def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
     lines = joined(ladder([one for _, buckets in prints for one in buckets]))
     chart.labels = list(dict.fromkeys(lines.values()))
     chart.notes += joining(lines)
-    chart.is_over_time, chart.up = True, f"{shown(field)}, from"
+    chart.is_over_time, chart.up = True, f"{axis}, from"
     if grows:
         chart.notes.append("what was added between two prints: the script goes on counting")
     begin = 0.0
@@ -189,7 +189,7 @@ def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
     return chart
 
 
-def heat_of_numbers(place: PrintPlace, field: str) -> Chart:
+def heat_of_numbers(place: PrintPlace, field: str, axis: str) -> Chart:
     """Draw a number of each print: how many lay in each power of 2, over time."""
     found = [(row.time, of_number(value)) for row, value in points(place, field)]
     end = max(found[-1][0], 1e-6)
@@ -200,7 +200,7 @@ def heat_of_numbers(place: PrintPlace, field: str) -> Chart:
         column[bucket.label] = column.get(bucket.label, 0) + 1
     title = f"{shown(field)} ({shown(place.place)})"
     chart = Chart(kind=HEATMAP, title=title, rows=[], is_over_time=True)
-    chart.up = f"{shown(field)}, from"
+    chart.up = f"{axis}, from"
     chart.labels = ladder({(one.low, one.high): one for _, one in found}.values())
     chart.notes.append(f"{len(found):,} prints")
     _fill(chart, [(at * width, (at + 1) * width, tally) for at, tally in enumerate(counts)])

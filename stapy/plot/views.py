@@ -29,6 +29,7 @@ _WRITTEN = "abs(datum.value) < 1e4 ? format(datum.value, ',') : format(datum.val
 _EXACT = ",.3~f"  # the whole number, or up to three digits behind the point; never an exponent
 _NUMBERS = ("value", "count")
 _TICKS, _STEPS = 10, 4  # of an axis, of a legend of colours
+TIME = "time since start (s)"
 
 
 def specification(drawn: list[Chart], title: str, is_live: bool) -> Spec:
@@ -176,7 +177,7 @@ def _greatest(chart: Chart, *columns: str) -> float:
 
 def _seconds(field: str, **scale: object) -> Spec:
     axis = {"tickCount": _TICKS}
-    return _quantity(field, "seconds", scale={"nice": False, **scale}, axis=axis)
+    return _quantity(field, TIME, scale={"nice": False, **scale}, axis=axis)
 
 
 def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
@@ -187,7 +188,7 @@ def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
     # Of a box that is partly out of sight, the name stands in what is left of it.
     left = f"max(0, scale('{name}_x', datum.begin))"
     width = f"(min({_WIDE}, scale('{name}_x', datum.end)) - {left})"
-    tips = _tips(chart, ("name", "frame"), ("count", "count"), ("share", "share"))
+    tips = _tips(chart, ("name", "frame"), ("count", chart.across), ("share", "share"))
     if "before" in chart.rows[0]:
         tips += _tips(chart, ("before", "before"))
     line: Spec = {}
@@ -267,7 +268,7 @@ def _stacked(chart: Chart, name: str, is_live: bool) -> Spec:
                 ),
                 "color": color,
                 "order": {"field": "rank", "type": "quantitative"},
-                "tooltip": _tips(chart, ("part", "name"), ("time", "seconds"), ("value", chart.up)),
+                "tooltip": _tips(chart, ("part", "name"), ("time", TIME), ("value", chart.up)),
             },
         }
     return {
@@ -325,7 +326,7 @@ def _heatmap(chart: Chart, name: str, is_live: bool) -> Spec:
             "y": up,
             "color": color,
             "tooltip": [
-                {"field": "begin", "title": "seconds", "type": "quantitative", "format": ".3f"},
+                {"field": "begin", "title": TIME, "type": "quantitative", "format": ".3f"},
                 *_tips(chart, ("label", "from"), ("value", "count")),
             ],
         },
@@ -351,7 +352,7 @@ def _lines(chart: Chart, name: str, is_live: bool) -> Spec:
             "x": _seconds("time"),
             "y": _quantity("value", chart.up, scale={"zero": False}, axis=axis),
             "color": color,
-            "tooltip": _tips(chart, ("part", "name"), ("time", "seconds"), ("value", chart.up)),
+            "tooltip": _tips(chart, ("part", "name"), ("time", TIME), ("value", chart.up)),
         },
     }
 

@@ -36,6 +36,8 @@ def parser() -> ToolArgumentParser:
                     help="an earlier recording: flame graphs show what changed since")  # fmt: skip
     it.add_argument("--top", metavar="N", type=_count, default=choice.TOP,
                     help=f"draw the N greatest elements of an array ({choice.TOP})")  # fmt: skip
+    it.add_argument("--unit", metavar="NAME=UNIT", type=_unit, action="append", default=[],
+                    help="the unit of a global or field, for axes: --unit wait=us")  # fmt: skip
     it.add_argument("file", metavar="FILE", help="the recording; - is standard input")
     return it
 
@@ -44,6 +46,13 @@ def _count(text: str) -> int:
     if not is_number(text, 1, 1000):
         raise argparse.ArgumentTypeError(f"expected a number from 1 to 1000, not '{text}'")
     return int(text)
+
+
+def _unit(text: str) -> tuple[str, str]:
+    name, _, unit = text.partition("=")
+    if not name or not unit.strip():
+        raise argparse.ArgumentTypeError(f"expected NAME=UNIT, such as wait=us, not '{text}'")
+    return name, unit.strip()
 
 
 def main(words: list[str]) -> int:
@@ -56,7 +65,11 @@ def main(words: list[str]) -> int:
         it.error("-o FILE must name the picture: FILE has no name of which one could be made")
     output = given.output or str(Path(given.file).with_suffix(".svg"))
     wish = choice.PlotWish(
-        chart=given.chart or "", name=given.name, field=given.field, top=given.top
+        chart=given.chart or "",
+        name=given.name,
+        field=given.field,
+        top=given.top,
+        units=dict(given.unit),
     )
     try:
         files.check(output)

@@ -113,6 +113,8 @@ REFUSED = {
     "chart": ("--chart=flames", r"'flames' is not 'flame', .*; did you mean 'flame'\?"),
     "top": ("--top 0", "expected a number from 1 to 1000, not '0'"),
     "top of many digits": (f"--top {'9' * 5000}", "expected a number from 1 to 1000, not '999"),
+    "unit": ("--unit=flames", "expected NAME=UNIT, such as wait=us, not 'flames'"),
+    "unit of none": ("--unit=flame=us", r"no global or field 'flame'; did you mean 'flames'\?"),
     "global": ("--global=flame", r"no global 'flame'; did you mean 'flames'\?"),
     "folder": ("-o none/a.svg", r"cannot write 'none/a\.svg': No such file"),
     "itself": ("-o r.svg r.svg", "'r.svg' is the recording itself"),

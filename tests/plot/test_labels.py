@@ -56,7 +56,7 @@ def test_numbers_are_written_for_readers(name: str, tmp_path: Path) -> None:
     assert set(wanted) <= set(there), there
     assert not [text for text in there if re.search(r"\de[+-]?\d", text)], there
     # Seconds have fractions, counts have none.
-    assert "seconds" in there or not [text for text in there if re.search(r"^\d*\.\d+$", text)]
+    assert views.TIME in there or not [text for text in there if re.search(r"^\d*\.\d+$", text)]
 
 
 def test_numbers_under_the_mouse_have_all_digits(tmp_path: Path) -> None:
@@ -143,6 +143,61 @@ def test_axes_have_the_names_that_the_script_has(name: str, tmp_path: Path) -> N
     lines, wanted = AXES[name]
     there = texts(svg_of(tmp_path, *lines))
     assert set(wanted) <= set(there) and "value" not in there, there
+
+
+def told(text: str, **fields: Any) -> list[dict[str, Any]]:
+    return [{**of_print(at, **fields), "text": text} for at in range(3)]
+
+
+WAITS = stat((1, 1, 1), (2, 3, 9))
+# What is recorded, what --unit says -> names of the axes.
+UNITS: dict[str, tuple[list[dict[str, Any]], dict[str, str], list[str]]] = {
+    "end_of_a_name": ([of_global("wait_us", WAITS)], {}, ["wait (µs), from", "count"]),
+    "all_of_a_name": ([of_global("ns", WAITS)], {}, ["time (ns), from"]),
+    "a_thing": ([of_global("bytes", stat(), "x")], {}, ["sum of bytes"]),
+    "asked_for": ([of_global("wait", WAITS)], {"wait": "us"}, ["wait (µs), from"]),
+    "asked_before_the_name": ([of_global("wait_s", 3, "x")], {"wait_s": "ms"}, ["wait_s (ms)"]),
+    "in_words": ([of_global("calls", 3, "x")], {"calls": "per second"}, ["calls (per second)"]),
+    "of_a_printed_result": (
+        [of_global("times", WAITS), *told("9 of 31 us on average", count_times=9, avg_times=31)],
+        {},
+        ["times (µs), from"],
+    ),
+    "printed": (told("7 ms for x, 70 in all", took=7, pages_read=70), {}, ["value"]),
+    "printed_alone": (told("took 7ms", took=7), {}, ["took (ms)", "time since start (s)"]),
+    "printed_as_parts": (told("5% of 9 %", used=5, free=9), {}, ["%"]),
+    "not_the_same_everywhere": (
+        [{**of_print(0, took=7), "text": "7 ms"}, {**of_print(1, took=8), "text": "8 us"}],
+        {},
+        ["took"],
+    ),
+    "of_another_number": (told("7 of 9 ms", took=7), {}, ["took"]),
+    "no_unit": (told("7 files", took=7), {}, ["took"]),
+    "no_number_that_ends": (told("9" * 9999 + " ms", took=7), {}, ["took"]),
+    "over_time": (EVENTS, {"bytes": "kb"}, ["bytes (KB), from", "time since start (s)"]),
+    "areas": (PERIODIC, {"n": "pages"}, ["n (pages)"]),
+    "parts": (
+        [of_global("sent_bytes", 1, p, m) for p in "xyz" for m in "rw"], {}, ["sent (bytes)"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_axes_have_units(name: str, tmp_path: Path) -> None:
+    lines, asked, wanted = UNITS[name]
+    drawn = choose(read(tmp_path, *lines), PlotWish(units=asked))
+    there = texts(ET.fromstring(files.WRITERS[".svg"](drawn, "t")))
+    assert set(wanted) <= set(there), there
+
+
+def test_boxes_of_a_flame_graph_tell_their_unit(tmp_path: Path) -> None:
+    """They have no axis: it is told under the mouse."""
+    drawn = choose(read(tmp_path, of_global("slept_us", 3, "dd", stack="f;g")), PlotWish())
+    assert drawn[0].across == "slept (µs)"
+    assert '"title":"slept (µs)"' in files.embedded(views.specification(drawn, "t", True)).replace(
+        "\\u00b5", "µ"
+    )
+    assert choose(read(tmp_path, of_global("a", 3, stack="f")), PlotWish())[0].across == "count"
 
 
 @pytest.mark.parametrize(("names", "is_oblique"), [("ab", False), (["x" * 40, *"abcdefg"], True)])

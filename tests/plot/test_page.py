@@ -12,7 +12,7 @@ import pytest
 
 from stapy.plot import files
 from stapy.plot.choice import PlotWish, choose
-from tests.plot.test_charts import of_global, read
+from tests.plot.test_charts import of_global, of_print, read
 from tests.plot.test_files import ALL, EVIL, plot
 from tests.site import browser
 
@@ -119,6 +119,29 @@ def test_the_page_zooms_and_searches(tab: tuple[Tab, list[str]]) -> None:
     page.wait_for_function("document.querySelector('#told').textContent === ''")
     assert page.locator(".chart0_layer_0_marks path[fill='#c026d3']").count() == 0
     assert len(said) == 1 and said[0].startswith("a request: file:"), said  # the page itself
+
+
+def test_axes_and_what_is_under_the_mouse_have_units(tmp_path: Path) -> None:
+    if why := browser.missing():
+        pytest.skip(why)
+    lines = [
+        of_global("wait_us", 7, "slow"),
+        of_global("slept_us", 3, "dd", stack="f;g"),
+        *({**of_print(at, took=7 + at), "text": f"took {7 + at} ms"} for at in range(3)),
+    ]
+    drawn = choose(read(tmp_path, *lines), PlotWish())
+    place = tmp_path / "a.html"
+    place.write_bytes(files.WRITERS[".html"](drawn, "units"))
+    with shown(place) as (page, said):
+        there = page.locator("#plot svg text").all_text_contents()
+        assert {"wait (µs)", "took (ms)", "time since start (s)"} <= set(there), there
+        for mark, words in (("slow: 7", "wait (µs)"), ("g: 3", "slept (µs)")):
+            page.locator(f"#plot path[aria-label='{mark}']").hover()
+            page.wait_for_function(
+                "(text) => document.querySelector('#vg-tooltip-element').innerText.includes(text)",
+                arg=words,
+            )
+        assert len(said) == 1, said
 
 
 @pytest.mark.parametrize("wide", [390, 700])

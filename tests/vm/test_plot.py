@@ -21,7 +21,10 @@ probe kernel.function("vfs_read") {
   sizes <<< $count
   printf("reads=%d\\n", ++reads)
 }
-probe end { print(@hist_log(sizes)) }
+probe end {
+  printf("%d bytes on average\\n", @avg(sizes))
+  print(@hist_log(sizes))
+}
 """
 COMMAND = "dd if=/dev/zero of=/dev/null bs=64 count=50 status=none"
 
@@ -49,6 +52,7 @@ def test_a_session_is_drawn_and_its_record_is_drawn_the_same_way(
     drawn = words_of(tmp_path / "a.svg")
     for word in ("flame graph: calls", "histogram: sizes", "dd", "vfs_read", "ksys_read"):
         assert word in drawn, (word, drawn, said)
+    assert {"sizes (bytes), from", "time since start (s)"} <= drawn, (drawn, said)
     assert any(word.startswith("time series: reads (") for word in drawn), (drawn, said)
     # Both count seconds from moments of their own, so that their axes of time may differ.
     ticks = drawn ^ words_of(tmp_path / "b.svg")
