@@ -10,6 +10,8 @@ from stapy.options.setters import HostsFile
 if TYPE_CHECKING:
     from stapy.options import Options
 
+_OF_ALL_MACHINES = 2  # process 1 and the kernel's first thread
+
 
 def check(options: Options) -> None:
     """Raise `UsageError` for combinations that contradict each other."""
@@ -73,6 +75,11 @@ def check(options: Options) -> None:
         raise UsageError("--monitor cannot be given with --vm, whose machine has no terminal.")
     if options.vm and _is_bulk(options) and options.last_pass == 5:
         raise UsageError("-b cannot be given with --vm: its files would end with the machine.")
+    if options.vm and (options.target or 0) > _OF_ALL_MACHINES and options.last_pass == 5:
+        raise UsageError(
+            f"-x {options.target} cannot be given with --vm, whose machine has processes of its "
+            "own: -c COMMAND starts one there."
+        )
     if options.vm and options.release:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
 

@@ -15,6 +15,7 @@ from stapy.options import foreign
 from stapy.options.option import UsageError
 from stapy.options.table import TABLE
 from stapy.parse.tokens import AT_WORDS, KEYWORDS, MARKS, OPERATORS, PRINTERS
+from stapy.paths import data_dir
 from stapy.terminal import writing
 
 if TYPE_CHECKING:
@@ -177,6 +178,10 @@ def _unknown(reference: Reference, wanted: str, bare: str, diagnostics: Diagnost
     notes = ["stapy --doc 'PATTERN' lists names: stapy --doc '*stack*'"]
     if re.match("--?[a-z]", wanted):
         notes = ["stapy --help lists all options"]
+    if re.fullmatch(r"[EWew]\d{4}", wanted):
+        notes = [f"stapy --explain {wanted} tells of the message"]
+    if wanted in {path.stem for path in data_dir("examples").glob("*/*.stp")}:
+        notes = [f"stapy --example {wanted} --show prints the tool of that name"]
     if _is_of_libc(wanted):
         notes.insert(0, f'process("libc.so.6").function("{wanted}") is that of the C library')
     diagnostics.error(

@@ -192,6 +192,8 @@ def warn_unused_arguments(
     for number, word in enumerate(facts.arguments, 1):
         if number not in used:
             hint = f"did you mean {apart[word]}?" if word in apart else ""
+            if not hint and word.endswith(".stp"):
+                hint = f"one script is run: '{word}' behind it, or beside -e, is its argument"
             text = f"unused command line option ${number}/@{number}"
             diagnostics.warning("W0652", text, hint=hint)
 

@@ -205,7 +205,7 @@ semantic error: unresolved type : identifier 'hello' at <input>:1:21
         source: probe begin { print(hello) }
                                     ^
 
-        hint: give 'hello' a value
+        hint: give 'hello' a value here, or add 'global hello' when another probe does
 """),
         ('probe begin { panic("x") }', """\
 semantic error: function may not be used unless -g is specified: identifier 'panic' at <input>:1:15

@@ -45,6 +45,11 @@ class Copies(s.FakeDebuginfo):
         ('begin { printl("x") }', "E0201", 'printl("x")', "'println'"),
         ('begin { if (execname() = "x") println(1) }', "E0254", "", "'==' compares"),
         ("begin { println(1) exit }", "W0604", "exit", "it is exit()"),
+        ("begin { if (pid = 1) println(2) }", "W0602", "pid = 1", "'==' compares"),
+        ("begin { if (x && (pid = 1)) println(2); x = 1 }", "W0602", "pid = 1", "'==' compares"),
+        ("begin { println(1.5) }", "E0301", "1", "count in a smaller unit"),
+        ('kernel.function("vfs_read") { println($file.f_flags) }', "E0301", "$file", "->f_flags"),
+        ("begin { x++ } probe end { println(x) }", "E0305", "x", "add 'global x' when another"),
         ("begin { total = 1; total++; if (totl) println(total) }", "W0607", "totl", "'total'"),
         ('kernel.function("vfs_read(int)") { println(1) }', "E0231", "", ""),
         ('kernel.* { println(1) }', "E0230", "*", ""),
@@ -104,6 +109,17 @@ def test_what_could_stand_where_nothing_matches(point: str, note: str) -> None:
     assert error.code == "E0230" or not note
     assert "".join(error.notes).startswith(note)
     assert "__" not in "".join(error.notes)
+
+
+def test_the_way_to_a_list_of_names_is_found_by_the_first_that_there_is() -> None:
+    """All files of the library would be read and all functions looked for: seconds of it."""
+    library = {f"{at}.stp": f"probe many.of_{at} = begin {{ x{at} = 1 }}" for at in range(40)}
+    result = s.run("probe many.fo_3 { println(1) }", library)
+    (error,) = result.diagnostics.items
+    assert "stapy -l 'many.*' lists them" in error.notes
+    shelf = result.services.library
+    assert isinstance(shelf, s.TextLibrary)
+    assert len(shelf.loads) == 1
 
 
 def test_what_follows_from_a_mistake_is_not_told() -> None:

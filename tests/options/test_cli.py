@@ -181,6 +181,7 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["-F", "--vm", "x.stp"], "the machine ends with the command"),
         (["--monitor", "--vm", "x.stp"], "--monitor cannot be given with --vm, whose machine has"),
         (["--monitor=5", "--vm=6.1", "x.stp"], "--monitor cannot be given with --vm"),
+        (["-x", "4711", "--vm", "x.stp"], "-x 4711 cannot be given with --vm, whose machine has"),
         (["-b", "--vm", "x.stp"], "its files would end with the machine"),
         (["-F", "-c", "ls", "x.stp"], "-F without -o"),
         (["-i", "-"], "-i reads its commands from standard input"),

@@ -32,7 +32,8 @@ class Constraints:
     def expect(self, value: p.Expr, kind: p.Type, hint: str = "") -> None:
         """Unify a value's type with ``kind``; report a mismatch.
 
-        ``hint`` is what helps where a string stands for a long, if that is not a conversion.
+        ``hint`` is what helps where a string stands for a long, or a long for a string, if that is
+        not a conversion.
         """
         found = self.types.find(value.type)
         if found == p.VOID:
@@ -114,7 +115,7 @@ class Constraints:
             where=f"this is a {found}" if found != p.STATS else "this is a statistic",
             labels=labels,
             hint=(expected == p.STRING and value is not None and self._text_hint(value))
-            or (hint if (expected, found) == (p.LONG, p.STRING) else "")
+            or (hint if {expected, found} == {p.LONG, p.STRING} else "")
             or _convert_hint(expected, found),
         )
 

@@ -48,6 +48,7 @@ class Optimiser:
         self._changed = False
         self._quiet = False
         self._used: set[str] = set()  # locals of the body at hand that are read somewhere
+        self._conditions: list[Span] = []  # of its assignments that stand as one
         self._function: p.Function | None = None  # the one whose body is at hand
         self.dropped: list[Dropped] = []  # of the user's code
 
@@ -164,6 +165,7 @@ class Optimiser:
 
     def _body(self, body: p.Stmt, locals_: dict[str, p.Variable]) -> p.Stmt:
         self._used = _reads(body)
+        self._conditions = _conditions(body)
         body = transform(body, self._change)
         used = _reads(body)
         unread = {name for name in locals_ if name not in used}
@@ -185,7 +187,8 @@ class Optimiser:
             if isinstance(target, p.LocalRef) and target.name in unread:
                 self._drop(node)
                 if not target.name.startswith("__"):
-                    self._warn("W0602", f"Eliding assignment to '{target.name}'", node.span)
+                    hint = "'==' compares" if node.span in self._conditions else ""
+                    self._warn("W0602", f"Eliding assignment to '{target.name}'", node.span, hint)
                 self._changed = True
                 return node.value
         return node
@@ -352,6 +355,17 @@ def _reads(body: p.Stmt) -> set[str]:
         elif isinstance(item, p.LocalRef) and id(item) not in targets:
             found.add(item.name)
     return found
+
+
+def _conditions(body: p.Stmt) -> list[Span]:
+    """Find the assignments that stand where a condition does: a comparison may have been meant."""
+    found: list[p.Expr | None] = []
+    for item in walk(body):
+        if isinstance(item, (p.If, p.Loop, p.Conditional)):
+            found.append(item.cond)
+        elif isinstance(item, p.LogicalOp):
+            found += [item.left, item.right]
+    return [item.span for item in found if isinstance(item, p.AssignOp) and item.op == "="]
 
 
 def _mentioned(body: p.Stmt) -> set[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 _JOINS = "'.' joins strings"
+_FRACTION = "numbers are whole: count in a smaller unit"
 
 
 def _binary(constraints: Constraints, node: p.BinaryOp) -> None:
@@ -22,9 +23,19 @@ def _binary(constraints: Constraints, node: p.BinaryOp) -> None:
         constraints.is_scalar(node.left)
         return
     kind = p.STRING if node.op == "." else p.LONG
-    hint = _JOINS if node.op == "+" else ""
+    hint = _JOINS if node.op == "+" else _dot_hint(node) if node.op == "." else ""
     constraints.expect(node.left, kind, hint)
-    constraints.expect(node.right, kind, hint)
+    if hint != _FRACTION:  # one mistake, not one on each side of the point
+        constraints.expect(node.right, kind, hint)
+
+
+def _dot_hint(node: p.BinaryOp) -> str:
+    """Say what is written for the '.' of a fraction or of a member of C, "" for another."""
+    if isinstance(node.right, p.Const):
+        return _FRACTION if isinstance(node.left, p.Const) else ""
+    if isinstance(node.right, p.LocalRef) and not isinstance(node.left, p.Text):
+        return f"'.' joins strings; members are reached by '->': ->{node.right.name}"
+    return ""
 
 
 def _unary(constraints: Constraints, node: p.UnaryOp) -> None:

@@ -116,7 +116,7 @@ class Inference(Constraints):
             or variable_hint(name)
             or self._similar(name, names)
             or (names.told() if names is not None else "")
-            or f"give '{name}' a value",
+            or f"give '{name}' a value here, or add 'global {name}' when another probe does",
         )
 
     def _similar(self, name: str, names: NamesOfProbe | None) -> str:

@@ -80,9 +80,16 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
                     or (probe and target_hint(probe.family, probe.sites, ref.name, services))
                     or variable_hint(ref.name)
                     or _similar_hint(typed, chain, ref.name, assigned)
+                    or _alias_hint(typed, chain, ref.name)
                     or _text_hint(typed, ref)
                     or f"add 'global {ref.name}' when another probe sets it",
                 )
+
+
+def _alias_hint(typed: Typed, chain: list[str], name: str) -> str:
+    """Say what the probe's aliases set, and how a value comes from another probe; "" for none."""
+    told = entryvars.NamesOfProbe(typed.points, chain, []).told()
+    return f"{told}; add 'global {name}' when another probe sets it" if told else ""
 
 
 def _text_hint(typed: Typed, ref: p.LocalRef) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -370,13 +371,12 @@ class Points:
             hits, _ = self.tree.match(components)
             if not any(hit.components[len(parent)].name in names for hit in hits):
                 continue
-            point = n.ProbePoint(parent[-1].span, components)
             with self.services.diagnostics.quiet():
-                try:
-                    if tried._point(point, file, _Way("", point.span, True), middle):
-                        return dotted(components)
-                except PointError:
-                    continue
+                for hit in hits:  # one by one: the first that there is will do
+                    point = n.ProbePoint(parent[-1].span, hit.components)
+                    with contextlib.suppress(PointError):
+                        if tried._point(point, file, _Way("", point.span, True), middle):
+                            return dotted(components)
         return ""
 
     def report(self, error: PointError, use: Span = NOWHERE) -> None:
