@@ -112,7 +112,9 @@ class Store:
                 pass
 
 
-_EAGER = 16  # programs of a script whose tables are made whether they run or not
+_EAGER = 16  # programs of a script, or of a command, whose tables are made whether they run or not
+_WORDS = 256  # of a command that may be a program's name
+_APART = str.maketrans(dict.fromkeys("\"'`|;&(){}<>$\\=", " "))
 
 
 class Tables:
@@ -136,10 +138,7 @@ class Tables:
         roots = [(path, True) for path in files] if len(files) <= _EAGER else []
         closure_too = bool(self._wanted.get("closure"))
         roots += [(path, closure_too) for path in self._wanted.get("files", ())]
-        if command:
-            program = _program(words_of(command)[:1])
-            if program:
-                roots.append((program, True))
+        roots += [(path, True) for path in programs_of(command)]
         for path, whole in roots:
             self._begin_file(path)
             for name in closure(path) if whole else [os.path.realpath(path)]:
@@ -222,14 +221,24 @@ class Tables:
         return data
 
 
-def _program(words: "List[str]") -> str:
-    """Find the file that a command starts, "" when there is none."""
-    if not words:
-        return ""
-    if "/" in words[0]:
-        return words[0]
-    for folder in os.environ.get("PATH", "/usr/bin:/bin").split(":"):
-        path = f"{folder or '.'}/{words[0]}"
+def programs_of(command: str) -> "List[str]":
+    """List the files that a command line starts, as far as its words name them.
+
+    The first may be a shell, or a program that starts the one that is meant (``env``, ``timeout``):
+    each word counts that is the name of a program.
+    """
+    found: List[str] = []
+    for word in words_of(command)[:1] + command.translate(_APART).split()[:_WORDS]:
+        path = _program(word)
+        if path and path not in found and len(found) < _EAGER:
+            found.append(path)
+    return found
+
+
+def _program(word: str) -> str:
+    """Find the file that a word starts as a command, "" when there is none."""
+    folders = os.environ.get("PATH", "/usr/bin:/bin").split(":")
+    for path in [word] if "/" in word else [f"{folder or '.'}/{word}" for folder in folders]:
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     return ""

@@ -363,6 +363,22 @@ def sent(path: Path) -> bytes:
     return found
 
 
+@pytest.mark.parametrize(
+    ("command", "programs"),
+    [
+        ("sort /etc/services", ["sort"]),
+        ('bash -c "for i in 1; do echo \\$i; done | sort -r"', ["sh", "bash", "echo", "sort"]),
+        ("sh -c '/bin/ls -R /etc; A=b ./nosuch'", ["sh", "ls"]),
+        ("timeout 5 env X=1 dd if=/dev/zero", ["timeout", "env", "dd"]),
+        ("sh -c 'not closed", ["sh", "sh"]),  # /bin/sh says so; the other is named
+        ("", []),
+    ],
+)
+def test_programs_that_a_command_names(command: str, programs: list[str]) -> None:
+    """A shell or a wrapper stands before the one that is meant."""
+    assert [Path(path).name for path in objects.programs_of(command)] == programs
+
+
 def test_first_hits_have_the_tables_of_all_that_is_linked(tmp_path: Path) -> None:
     """The program of the script, that of -c, their libraries and what the kernel maps."""
     path = compiled(tmp_path, PROGRAM, "-O2")
