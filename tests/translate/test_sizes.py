@@ -48,6 +48,11 @@ SCRIPTS = [
     ('foreach (t in b) { t = t . "." a[t]++ } b["abcd"] = "v"', 0, 0),
     ('foreach ([t] in a["a slice that is sought"]) n++ a["b"] = 1', 24, 0),
     ("t = a[name()] = name()", 16, 16),
+    ("a[says_two()]++", 40, 0),
+    ("a[says_too_much()]++", 0, 0),
+    ('foreach (kept in b) n++ b["a key of many letters"] = name() a[kept] = 1', 24, 0),
+    ('try { error("x") } catch (kept) { } a[kept] = 1', 0, 0),
+    ("a[goes_on(name(), n)]++", 24, 0),
 ]
 AROUND = """
 global a, b, kept, later, given = "abc", n
@@ -55,6 +60,10 @@ function name:string() %{ /* pure */ /* pragma:bytes:16 */ %}
 function any:string() %{ /* pure */ %}
 function twice(t) { return t . t }
 function first(t, n) { if (n) return t return "" }
+function says_two:string() %{ /* pragma:bytes:8 */ /* pragma:bytes:40 */ /* pragma:bytes:16 */ %}
+function says_too_much:string() %{ /* pragma:bytes:8 */ /* pragma:bytes:99999999999999999999 */ %}
+function goes_on:string(t:string, n) { if (n > 3) next return "y" }
+function goes_on:string(t:string, n) { return t . "12345678" }
 function printed() %{ /* pragma:read:kept */ STAP_PRINTF("%s", STAP_GLOBAL_GET_kept()); %}
 function sought:long() %{ /* pragma:read:a */ STAP_RETVALUE = STAP_GLOBAL_GET_a("anything"); %}
 function filled(t:string) { t = "x" %{ strscpy(STAP_ARG_t, "a long text", 99); %} return t }

@@ -7,6 +7,7 @@ be taken for a shorter one.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 # What embedded C says of its result: /* pragma:bytes:16 */, the NUL included.
 _SAYS = "pragma:bytes:"
+_DIGITS = re.compile("[0-9]{1,9}")
 _ROUNDS = 8  # strings that still grow then are as long as they may be
 _NUMBER = 24  # bytes of a number in any notation
 _PLAIN = frozenset("diuoxXpcs")  # directives of one argument that is a number or a string
@@ -120,10 +122,11 @@ class StringSizes:
             self._known[var.c_name, at] = self._limit
 
     def _said(self, markers: set[str]) -> int:
-        for mark in markers:
-            if mark.startswith(_SAYS) and mark[len(_SAYS) :].isdecimal():
-                return min(max(int(mark[len(_SAYS) :]), 1), self._limit)
-        return self._limit
+        """Return what embedded C says of its result: the largest number, if it says several."""
+        texts = [mark[len(_SAYS) :] for mark in markers if mark.startswith(_SAYS)]
+        if not texts or not all(_DIGITS.fullmatch(text) for text in texts):
+            return self._limit
+        return min(max(1, *map(int, texts)), self._limit)
 
     def _assign(self, node: p.AssignOp, scope: Hashable) -> None:
         holder = self._holder(node.target, scope)
