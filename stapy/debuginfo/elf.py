@@ -251,6 +251,22 @@ def build_id_of(notes: Iterator[tuple[str, int, bytes]]) -> str:
     return ""
 
 
+class Patience:
+    """How many bytes of names are taken from a file before it is given up."""
+
+    def __init__(self, size: int, name: str) -> None:
+        self._left = size
+        self._name = name
+
+    def take(self, size: int) -> None:
+        """Count so many bytes; raises `DebuginfoError` when they are too many."""
+        self._left -= size
+        if self._left < 0:
+            raise DebuginfoError(
+                f"{self._name}: its names lie one over the other, as no linker makes them"
+            )
+
+
 class Strings:
     """A table of strings of a file, which are found by where they begin.
 
@@ -260,20 +276,19 @@ class Strings:
 
     def __init__(self, table: bytes, name: str) -> None:
         self._table = table
-        self._name = name
         self._last = table.rfind(b"\0")
-        self._left = _SHARED * len(table) + _FEW
+        self._patience = Patience(_SHARED * len(table) + _FEW, name)
+
+    def has(self, offset: int) -> bool:
+        """Tell whether a string begins there, which may be an empty one."""
+        return 0 <= offset <= self._last
 
     def word(self, offset: int) -> bytes:
         """Find the string that begins there; empty for what begins or ends outside."""
         if offset >= self._last:
             return b""
         found = self._table[offset : self._table.find(b"\0", offset)]
-        self._left -= len(found)
-        if self._left < 0:
-            raise DebuginfoError(
-                f"{self._name}: its names lie one over the other, as no linker makes them"
-            )
+        self._patience.take(len(found))
         return found
 
     def text(self, offset: int) -> str:

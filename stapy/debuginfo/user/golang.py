@@ -8,6 +8,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.elf import Strings
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -41,7 +43,8 @@ def _moved(elf: ElfFile, table: Section, start: int) -> int:
 def functions(elf: ElfFile) -> Iterator[tuple[str, int, int]]:
     """Yield name, address and size of each function.
 
-    Nothing where the table is another one or damaged.
+    Nothing where the table is another one or damaged; `DebuginfoError` for one whose names are
+    many times as long as it is.
     """
     found = [section for name in _TABLES if (section := elf.section(name)) is not None]
     data = elf.content(found[0]) if found else b""
@@ -52,6 +55,7 @@ def functions(elf: ElfFile) -> Iterator[tuple[str, int, int]]:
     if magic not in _MAGIC or pointer != 8 or count > _MOST:
         return
     start = _moved(elf, found[0], start)
+    texts = Strings(data, elf.name)
     # Pairs of where a function begins and what describes it; the last one is the end of all.
     if rows + 8 * count + 4 > len(data) or names > len(data):
         return
@@ -60,7 +64,6 @@ def functions(elf: ElfFile) -> Iterator[tuple[str, int, int]]:
         if rows + at + 8 > len(data) or end <= begin:
             continue
         (name,) = struct.unpack_from("<i", data, rows + at + 4)
-        place = names + name
-        stop = data.find(b"\0", place, place + _LONGEST) if name >= 0 else -1
-        if stop > place and b"\n" not in data[place:stop]:
-            yield data[place:stop].decode("utf-8", "surrogateescape"), start + begin, end - begin
+        word = texts.word(names + name) if name >= 0 else b""
+        if 0 < len(word) < _LONGEST and b"\n" not in word:
+            yield word.decode("utf-8", "surrogateescape"), start + begin, end - begin

@@ -216,3 +216,27 @@ def test_frames_of_damaged_descriptions(common: bytes, is_read: bool) -> None:
     assert unwound(unwinding(common + function)) == ({0x1010} if is_read else set())
     nowhere = struct.pack("<II", 32, 1) + b"\xff" * 28  # and without any end of a string
     assert unwound(unwinding(nowhere)) == set()
+
+
+def test_names_that_end_alike_are_no_gigabytes() -> None:
+    """Names begin anywhere in one string: each is as long as what is left of it."""
+    entries = b"".join(b"\x02" + struct.pack("<I", at) for at in range(3000))
+    body = struct.pack("<HIB", 4, 0, 8) + b"\x01" + entries + b"\0"
+    writer = ElfWriter(2)
+    writer.section(".debug_info", struct.pack("<I", len(body)) + body)
+    writer.section(".debug_abbrev", bytes.fromhex("0111010000" + "022400" + "030e" + "0000" + "00"))
+    writer.section(".debug_str", b"n" * 20_000 + b"\0")
+    with pytest.raises(DebuginfoError, match="damaged: its names lie one over the other"):
+        build(ElfFile(writer.data(), "damaged"))
+
+
+@pytest.mark.parametrize("size", [100, 100_000])
+def test_a_long_scope_of_many_types(size: int) -> None:
+    """Each type of a class has the class's name in front: a real one's is not that long."""
+    types = b"".join(b"\x06" + b"%d\0" % number + b"\0" for number in range(2000))
+    elf = unit(b"\x03" + b"n" * size + b"\0" + types + b"\0")
+    if size == 100:
+        assert build(elf)
+        return
+    with pytest.raises(DebuginfoError, match="damaged: its names lie one over the other"):
+        build(elf)

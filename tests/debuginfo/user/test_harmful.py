@@ -10,7 +10,7 @@ import pytest
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile, Strings
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.user import emulated, reached
+from stapy.debuginfo.user import emulated, golang, reached
 from stapy.debuginfo.user.file import PT_DYNAMIC, PT_LOAD, UserFile, UserFileError
 from stapy.debuginfo.user.programs import Programs
 from tests.debuginfo.elfwriter import ElfWriter
@@ -196,3 +196,23 @@ def test_a_dynamic_section_without_end(tmp_path: Path) -> None:
     rows += [(PT_DYNAMIC, 6, len(data), 0, 0, size, size, 8)] * 20
     _write(path, rows)
     assert place and 1000 < len(UserFile.open(path).dynamic.needed) < 20_000
+
+
+@pytest.mark.parametrize("rows", [3, 9000])
+def test_functions_of_go_with_one_long_name(rows: int) -> None:
+    """Its names are counted as those of other tables are."""
+    head = golang._HEAD.size
+    table = b"".join(pack("<II", 8 * n, 8 * rows + 8) for n in range(rows)) + pack(
+        "<II", 8 * rows, 0
+    )
+    texts = head + len(table) + 8
+    words = (rows, 0, 0x1000, texts, 0, 0, 0, head)
+    data = golang._HEAD.pack(0xFFFFFFF1, 0, 0, 1, 8, *words) + table + bytes(8)
+    writer = ElfWriter()
+    writer.section(".gopclntab", data + b"n" * 4000 + b"\0")
+    found = golang.functions(ElfFile(writer.data(), "f"))
+    if rows == 3:
+        assert [row[1:] for row in found] == [(0x1000 + 8 * n, 8) for n in range(3)]
+        return
+    with pytest.raises(DebuginfoError, match="f: its names lie one over the other"):
+        list(found)

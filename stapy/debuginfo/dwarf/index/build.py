@@ -19,7 +19,7 @@ from stapy.debuginfo.dwarf.read.lines import LineReader
 from stapy.debuginfo.dwarf.read.relocate import layout
 from stapy.debuginfo.dwarf.read.sections import Sections
 from stapy.debuginfo.dwarf.read.units import Info
-from stapy.debuginfo.elf import ET_REL, ElfFile
+from stapy.debuginfo.elf import ET_REL, ElfFile, Strings
 from stapy.debuginfo.errors import DebuginfoError
 
 _LETTERS = {"struct": "s", "union": "u", "enum": "e", "typedef": "t", "base": "b"}
@@ -52,7 +52,7 @@ class _NameTexts:
     """Texts of name numbers, each read once."""
 
     def __init__(self, info: Info, found: CollectedEntries) -> None:
-        self._data = bytes(info.sections.section("str"))
+        self._strings = Strings(bytes(info.sections.section("str")), info.name)
         self._extra = found.extra
         self._file = info.name
         self._known: dict[int, bytes] = {}
@@ -64,10 +64,9 @@ class _NameTexts:
             if 0 <= number - INLINE_NAMES < len(self._extra):
                 known = self._extra[number - INLINE_NAMES].encode()
             else:
-                end = self._data.find(b"\0", number)
-                if end < 0:
+                if not self._strings.has(number):
                     raise DebuginfoError(f"{self._file}: name outside of .debug_str")
-                known = self._data[number:end]
+                known = self._strings.word(number)
             self._known[number] = known
         return known
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 
+from stapy.debuginfo.elf import Strings
 from stapy.record import Record, new
 
 NO_ORIGIN = NO_NAME = 0xFFFFFFFF  # 0 is the offset of a string
@@ -47,16 +48,17 @@ class CollectedEntries(Record):
             self.extra.append(text)
         return found
 
-    def add(self, other: CollectedEntries, units: int, strings: bytes) -> None:
+    def add(self, other: CollectedEntries, units: int, strings: Strings) -> None:
         """Take what was found in another file, whose units are numbered from ``units`` on."""
+        known = {NO_NAME: NO_NAME}
 
         def renamed(number: int) -> int:
-            if number == NO_NAME:
-                return NO_NAME
-            if number >= INLINE_NAMES:
-                return self.extra_name(other.extra[number - INLINE_NAMES])
-            text = strings[number : strings.find(b"\0", number)]
-            return self.extra_name(text.decode("utf-8", "replace"))
+            new = known.get(number)
+            if new is None:
+                is_extra = number >= INLINE_NAMES
+                text = other.extra[number - INLINE_NAMES] if is_extra else strings.text(number)
+                new = known[number] = self.extra_name(text)
+            return new
 
         self.name.extend(map(renamed, other.name))
         self.unit.extend(number + units for number in other.unit)

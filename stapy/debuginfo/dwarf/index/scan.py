@@ -35,9 +35,12 @@ from stapy.debuginfo.dwarf.numbers import uleb
 from stapy.debuginfo.dwarf.read.abbrev import Plan, skip
 from stapy.debuginfo.dwarf.read.ranges import entry_address
 from stapy.debuginfo.dwarf.read.units import MAX_DEPTH, Header, Info
+from stapy.debuginfo.elf import Patience, Strings
 from stapy.debuginfo.errors import DebuginfoError
 
 _MAX_CODES = 1 << 14
+# Bytes of names with what they are in: a class of C++ has a long one, which its many types repeat.
+_JOINED, _FEW_JOINED, _MOST_JOINED = 64, 16 << 20, 2 << 30
 _u32 = struct.Struct("<I").unpack_from
 
 
@@ -50,6 +53,8 @@ class Scanner:
         self._shapes: dict[int, EntryShape] = {}
         tables = sorted({header.abbreviations for header in info.headers})
         self._limits = dict(zip(tables, [*tables[1:], None]))
+        size = len(info.data) + len(info.sections.section("str"))
+        self._patience = Patience(min(_JOINED * size + _FEW_JOINED, _MOST_JOINED), info.name)
 
     def run(self) -> CollectedEntries:
         """Walk everything, the alternate file too; return what was collected."""
@@ -58,7 +63,8 @@ class Scanner:
         if link_of(self.info.sections.elf) is not None:
             alternate = self.info.alternate
             other = Scanner(alternate).run()
-            self.found.add(other, len(self.info.headers), bytes(alternate.sections.section("str")))
+            strings = Strings(bytes(alternate.sections.section("str")), alternate.name)
+            self.found.add(other, len(self.info.headers), strings)
         return self.found
 
     def _shape(self, plan: Plan) -> EntryShape:
@@ -219,7 +225,7 @@ class Scanner:
                     raise DebuginfoError(f"{self.info.name}: entries are nested too deep")
             inside = scope
             if tag in k.SCOPES:
-                inside = _joined(scope, self._text(header.shift + at))
+                inside = self._joined(scope, self._text(header.shift + at))
             if scope and tag in (k.SUBPROGRAM, k.VARIABLE, k.MEMBER):
                 self.found.scopes[header.shift + at] = scope
             if tag == k.SUBPROGRAM:
@@ -228,19 +234,25 @@ class Scanner:
             elif shape.code == INLINED:
                 self._inlined(header, shape, data, start, at)
             elif shape.code == TYPE:
-                name = _joined(scope, self._text(header.shift + at))
+                name = self._joined(scope, self._text(header.shift + at))
                 key = tag, self.found.extra_name(name)
                 self.found.types.setdefault(key, header.shift + at)
             elif shape.code == GLOBAL and not in_function:
                 entry = self.info.entry(header.shift + at)
                 declared = entry.number(k.AT_SPECIFICATION)
                 home = self.found.scopes.get(declared, "") if declared else scope
-                name = _joined(home, entry.name())
+                name = self._joined(home, entry.name())
                 self.found.global_name.append(self.found.extra_name(name))
                 self.found.global_entry.append(header.shift + at)
             if shape.plan.has_children:
                 scope, in_function = inside, in_function or tag == k.SUBPROGRAM
             at = end_of_entry(data, start, shape)
+
+    def _joined(self, scope: str, name: str) -> str:
+        """Put a name behind its scope; what has no name counts as its scope does."""
+        found = f"{scope}::{name}" if scope and name else name or scope
+        self._patience.take(len(found))
+        return found
 
     def _text(self, offset: int) -> str:
         return self.info.entry(offset).name()
@@ -328,8 +340,3 @@ class Scanner:
         if name != NO_NAME:
             self.found.global_name.append(name)
             self.found.global_entry.append(header.shift + at)
-
-
-def _joined(scope: str, name: str) -> str:
-    """Put a name behind its scope; what has no name counts as its scope does."""
-    return f"{scope}::{name}" if scope and name else name or scope
