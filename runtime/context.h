@@ -10,7 +10,7 @@
 struct stapy_out {
 	char *at;
 	char *end;			/* one past the last byte that may be written */
-	unsigned int lost;		/* bytes that did not fit */
+	u64 lost;			/* bytes that did not fit */
 };
 
 /* Why memory of a program that was not there was not waited for, for the message of the error. */

@@ -32,6 +32,14 @@ static inline void stapy_out_finish(struct stapy_out *o)
 	*o->at = '\0';
 }
 
+#define STAPY_MAX_WIDTH (1 << 30)	/* more than any print may write; their sums are numbers, too */
+
+/* A width or precision that a script reckoned; below 0: none. */
+static __always_inline int stapy_width(s64 value)
+{
+	return clamp(value, (s64)-1, (s64)STAPY_MAX_WIDTH);
+}
+
 /* One character as often as that, never when it is below 0. */
 void stapy_out_pad(struct stapy_out *o, char with, int n);
 /* Text of any length. */

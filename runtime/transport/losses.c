@@ -10,6 +10,7 @@ const char *stapy_loss_text(enum stapy_loss why)
 		[STAPY_LOSS_LONG] = "print longer than the buffer",
 		[STAPY_LOSS_NO_BUFFER] = "processor without a buffer",
 		[STAPY_LOSS_HELD] = "buffer being read",
+		[STAPY_LOSS_LIMIT] = "print longer than the limit",
 	};
 
 	return texts[why];

@@ -4,8 +4,15 @@
 
 #define SMALL 64			/* this part of what is free */
 
-/* One print at most: the kernel's own formatting takes no larger room. */
-#define MOST_ROOM ((u64)INT_MAX - PAGE_SIZE)
+/*
+ * What a print writes at most, with what is in its record already: nobody can interrupt it, and a
+ * width may be any number. Begin and end probes have reports, and nobody waits for them.
+ */
+#define MOST_OF_HIT (1UL << 20)
+#define MOST_OF_REPORT (16UL << 20)
+
+/* So many bytes of a print cost as much as a statement. */
+#define BYTES_PER_ACTION 8192
 
 static size_t ring_bytes;
 /* A record is committed at the next print when it has grown to this: to 0 where each print is one. */
@@ -229,11 +236,16 @@ static noinline u64 look_for_room(struct stapy_ring *r)
 	return room;
 }
 
+static __always_inline u64 most_room(const struct stapy_cpu *cpu)
+{
+	return cpu->c.interruptible ? MOST_OF_REPORT : MOST_OF_HIT;
+}
+
 /* Where the text of the open record must end, with so much room from its header on. */
 static __always_inline void set_end(struct stapy_cpu *cpu, u64 room)
 {
 	/* Room for the header and for rounding up to the next one. */
-	cpu->c.out.end = cpu->record + (room > AROUND_TEXT ? min(room - AROUND_TEXT, MOST_ROOM) : 0);
+	cpu->c.out.end = cpu->record + (room > AROUND_TEXT ? min(room - AROUND_TEXT, most_room(cpu)) : 0);
 }
 
 /*
@@ -256,7 +268,7 @@ size_t stapy_print_room(struct stapy_out *o, size_t bytes)
 	if (o != &cpu->c.out || !r->base || o->end == cpu->record) /* a string; nowhere to print to */
 		return o->end - o->at;
 	wanted = o->at - cpu->record + (u64)bytes + AROUND_TEXT;
-	if (wanted <= ring_bytes) {
+	if (wanted <= ring_bytes && wanted - AROUND_TEXT <= most_room(cpu)) {
 		wanted += 2 * STAPY_RECORD_PIECE;
 		give_up_oldest(r, min_t(u64, wanted, ring_bytes), MOST_FOR(wanted));
 		r->tail_seen = smp_load_acquire(&r->tail);
@@ -366,13 +378,16 @@ struct stapy_out *stapy_print_begin(struct stapy_context *c)
  * Why this print found no room. What waits for the reader is looked at by its stamp: nothing but this
  * writer ever writes there. A reader that comes rarely because little is printed has not stopped.
  */
-static enum stapy_loss why_lost(const struct stapy_ring *r, u64 bytes)
+static enum stapy_loss why_lost(const struct stapy_cpu *cpu, u64 bytes)
 {
+	const struct stapy_ring *r = &cpu->ring;
 	bool gives_way = READ_ONCE(overwriting);
 	u64 now = stapy_stamp(), tail = READ_ONCE(r->tail);
 
 	if (!r->base)
 		return STAPY_LOSS_NO_BUFFER;
+	if (cpu->c.out.at - cpu->record + cpu->c.out.lost > most_room(cpu))
+		return STAPY_LOSS_LIMIT;
 	if (bytes + AROUND_TEXT > ring_bytes)
 		return STAPY_LOSS_LONG;
 	if (gives_way)
@@ -383,11 +398,13 @@ static enum stapy_loss why_lost(const struct stapy_ring *r, u64 bytes)
 	       STAPY_LOSS_SLOW : STAPY_LOSS_STOPPED;
 }
 
-static void count_lost(struct stapy_ring *r, u64 bytes, bool goes_on)
+static void count_lost(struct stapy_cpu *cpu, u64 bytes, bool goes_on)
 {
+	struct stapy_ring *r = &cpu->ring;
+
 	/* What else a hit prints is lost for the reason that its first loss had. */
 	if (!goes_on || !r->open || r->last_lost != r->open)
-		r->last_why = why_lost(r, bytes);
+		r->last_why = why_lost(cpu, bytes);
 	r->last_lost = r->open;
 	r->lost += bytes;
 	r->lost_why |= BIT(r->last_why);
@@ -405,17 +422,27 @@ static void drop(struct stapy_cpu *cpu)
 	struct stapy_out *o = &cpu->c.out;
 	char *from = cpu->c.interruptible ? cpu->mark : cpu->record;
 
-	count_lost(&cpu->ring, o->at - from + o->lost, o->end == from);
+	count_lost(cpu, o->at - from + o->lost, o->end == from);
 	o->at = from;
 	o->lost = 0;
 	if (!cpu->c.interruptible)
 		o->end = from;
 }
 
+/* Never below 0, where the next statement ends the hit: there is no way out of here for an error. */
+static noinline void charge(struct stapy_context *c, u64 bytes)
+{
+	c->actions = max_t(s64, c->actions - (s64)(bytes / BYTES_PER_ACTION), min(c->actions, 0));
+	c->eventful = true;
+}
+
 void stapy_print_end(struct stapy_context *c)
 {
 	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
+	u64 bytes = c->out.at - cpu->mark;
 
+	if (unlikely(bytes >= BYTES_PER_ACTION))
+		charge(c, bytes);
 	if (unlikely(c->out.lost))
 		drop(cpu);
 	cpu->mark = NULL;

@@ -22,17 +22,18 @@ enum stapy_loss {
 	STAPY_LOSS_LONG,		/* one print is longer than the buffer */
 	STAPY_LOSS_NO_BUFFER,		/* the CPU has come and has none yet */
 	STAPY_LOSS_HELD,		/* old output could not give way: it was being read */
+	STAPY_LOSS_LIMIT,		/* one print is longer than any may be, however large the buffer */
 	STAPY_LOSSES
 };
 
 struct stapy_record {
 	u64 stamp;
 	u32 length;			/* of the text; the next header is at the next multiple of 8 */
-	u32 lost_bytes : 27;		/* that were lost before this record */
-	u32 lost_why : 5;		/* bits of enum stapy_loss */
+	u32 lost_bytes : 26;		/* that were lost before this record */
+	u32 lost_why : 6;		/* bits of enum stapy_loss */
 };
 
-#define STAPY_RECORD_LOST ((1 << 27) - 1)	/* more is told by the next ones */
+#define STAPY_RECORD_LOST ((1 << 26) - 1)	/* more is told by the next ones */
 
 /* From one record to the next. */
 static inline u64 stapy_record_bytes(const struct stapy_record *record)

@@ -13,6 +13,7 @@ CAUSES = (
     "print longer than the buffer",
     "processor without a buffer",
     "buffer being read",
+    "print longer than the limit",
 )
 
 

@@ -152,8 +152,8 @@ A file is a row of pieces, each with a header of 40 bytes, little\\-endian: the 
 the length of the text (4 bytes), its time in nanoseconds since the machine was started, the number
 of bytes that were lost before it, the number of those that were overwritten (8 bytes each), a bit
 for each cause of the loss (4 bytes: reader too slow, reader stopped, print longer than the buffer,
-processor without a buffer, buffer being read), and 4 bytes without meaning. Older files, whose
-pieces begin with SPB1, have no causes, and headers of 32 bytes.
+processor without a buffer, buffer being read, print longer than the limit), and 4 bytes without
+meaning. Older files, whose pieces begin with SPB1, have no causes, and headers of 32 bytes.
 The text follows, then up to 7 bytes without meaning: each header begins at a multiple of 8. Pieces
 of one time belong together.
 .SH SEE ALSO

@@ -338,6 +338,27 @@ def test_a_print_in_pieces_that_outgrows_the_ring(program: Program, form: str) -
         assert lost == {"print longer than the buffer": 39030}
 
 
+LIMIT = 1 << 20  # of a print in a hit
+
+
+@pytest.mark.parametrize("overwrites", [0, 1])
+def test_a_print_is_not_as_long_as_the_ring_may_be(
+    program: Program, form: str, overwrites: int
+) -> None:
+    """What nobody can interrupt ends soon; in begin and end probes it may be a report."""
+    life = Life(program, form, 4 * LIMIT)
+    steps: list[Step] = [
+        *[("overwrite", overwrites, 0), ("print", 0, LIMIT - 1), ("commit", 0, 0)],
+        *[("print", 0, LIMIT + 1), ("commit", 0, 0)],
+        *[("inside", 0, 1), ("print", 0, 2 * LIMIT), ("commit", 0, 0)],
+    ]
+    for step in steps:
+        life.do(step)
+    by_cause = dict(zip(losses.CAUSES, life.end(), strict=True))
+    lost = {name: size for name, size in by_cause.items() if size}
+    assert lost == {"print longer than the limit": LIMIT + 1 + (form == "records")}
+
+
 def test_more_is_lost_than_a_record_can_tell(program: Program, form: str) -> None:
     """An hour without a reader is no other than a second, but for the sums: they are exact."""
     life = Life(program, form)

@@ -73,7 +73,7 @@ BODIES = [
     ('printf("%-*.*s", 5, 2, sprint(g))', ["STAPY_F_LEFT, 5, 2"]),
     ('printf("%c%4b", g, g)', ["stapy_out_char(out, g_g", "stapy_out_binary(out, g_g, 0, 4, -1"]),
     ("print_char(g)", ["stapy_out_char(out, g_g, 0, 0);"]),
-    ('printf("%*.*b", g, 2, 3)', ["stapy_out_binary(out, 3, 0, g_g, 2);"]),
+    ('printf("%*.*b", g, 2, 3)', ["stapy_out_binary(out, 3, 0, stapy_width(g_g), 2);"]),
     ("foreach (k in a- limit 2) println(k)", ["&iter, g_a, 1, 0, true, 2, NULL, NULL"]),
     ("foreach (k+ in a limit g) println(k)", ["max_t(s64, g_g, 0)"]),
     ("while (g) { if (g == 2) continue g-- }", ["while (g_g) {", "continue;", "g_g--;"]),

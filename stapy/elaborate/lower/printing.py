@@ -59,11 +59,21 @@ def _piece(found: re.Match[str], text: str) -> p.FormatPiece:
     has_dot = "." in found[0]
     wide: int | str | None = None
     if width is not None:
-        wide = width if width == "*" else int(width)
+        wide = width if width == "*" else _bounded(width)
     exact: int | str | None = None
     if has_dot:
-        exact = "*" if precision == "*" else int(precision or 0)
+        exact = "*" if precision == "*" else _bounded(precision or "0")
     return p.FormatPiece(kind, "", flags, wide, exact)
+
+
+def _bounded(digits: str) -> int:
+    """Read a width of any length, of which Python itself reads only so many digits."""
+    digits = digits.lstrip("0")
+    return (
+        min(int(digits or "0"), p.MAX_WIDTH)
+        if len(digits) <= len(str(p.MAX_WIDTH))
+        else p.MAX_WIDTH
+    )
 
 
 def _pad_pointer(piece: p.FormatPiece) -> None:

@@ -9,6 +9,7 @@ the debug information is left in here.
 """
 
 from stapy.ir.program.expressions import (
+    MAX_WIDTH,
     PER_CPU,
     AssignOp,
     BinaryOp,
@@ -76,6 +77,7 @@ __all__ = [
     "ASSERTS",
     "HISTOGRAM",
     "LONG",
+    "MAX_WIDTH",
     "PER_CPU",
     "STATS",
     "STRING",

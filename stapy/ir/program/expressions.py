@@ -117,6 +117,9 @@ class CallOp(Expr):
     args: list[Expr]
 
 
+MAX_WIDTH = 1 << 30  # of a width or precision, as STAPY_MAX_WIDTH: no print is as long
+
+
 class FormatPiece(Record):
     """One directive of a format.
 

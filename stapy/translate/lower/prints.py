@@ -77,12 +77,19 @@ def _pieces(
             done.append(PrintItem(piece, "0", "-1", None, None))
             continue
         width, precision = (
-            next(rest)[1].text if given == "*" else str(default if given is None else given)
+            _width(next(rest)[1]) if given == "*" else str(default if given is None else given)
             for given, default in ((piece.width, 0), (piece.precision, -1))
         )
         arg, value = next(rest)
         done.append(PrintItem(piece, width, precision, value, arg))
     return done
+
+
+def _width(value: Value) -> str:
+    """Write a width that the script reckons: as the runtime has them, or bounded by it."""
+    if isinstance(value.constant, int) and 0 <= value.constant <= p.MAX_WIDTH:
+        return value.text
+    return f"stapy_width({value.text})"
 
 
 def _emit(body: FunctionWriter, item: PrintItem, sink: str) -> None:
