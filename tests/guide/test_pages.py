@@ -8,6 +8,7 @@ import pytest
 
 from tests.guide import pages
 from tests.guide.shape import differs
+from tests.vm.test_guide import commands
 
 PAGE = """\
 Text.
@@ -62,3 +63,16 @@ def test_blocks_and_idioms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_shape(shown: str, printed: str, alike: bool) -> None:
     assert (differs(shown, printed) == "") is alike
+
+
+def test_every_block_of_the_tutorial_is_executed() -> None:
+    """Each is a script that a command runs, or commands; none is code that nobody tries."""
+    asked = commands("tutorial.md")
+    run = {text for one in asked for name, text in one.files.items() if name in one.words}
+    lines = 0
+    for block in pages.blocks("tutorial.md"):
+        assert block.language in ("stap", "console"), block.place
+        assert block.language == "console" or block.text in run, block.place
+        assert block.language == "stap" or block.text.startswith("# "), block.place
+        lines += block.language == "console" and f"\n{block.text}".count("\n# ")
+    assert len(asked) == lines
