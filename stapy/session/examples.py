@@ -76,17 +76,22 @@ def answered(options: Options, diagnostics: Diagnostics) -> bool:
         writing.write(table(tools))
         return True
     about = [one for one in tools if one.subject == wanted]
-    if about and not options.show:
-        writing.write(table(about))
+    if about:
+        shown = [one.path for one in about]
+        writing.write("\n".join(map(_text, shown)) if options.show else table(about))
         return True
     found = find(wanted, tools, diagnostics)
     if found is None:
         return False
     if options.show:
-        writing.write(found.read_text(encoding="utf-8", errors="surrogateescape"))
+        writing.write(_text(found))
         return True
     options.script_file = str(found)
     return False
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
 
 
 def find(wanted: str, tools: list[Example], diagnostics: Diagnostics) -> Path | None:

@@ -50,8 +50,8 @@ xfsdist"""
 # Those that BCC has there, the wrappers for languages among them.
 OF_BCC = """argdist bashreadline bindsnoop biolatency biolatpcts biopattern biosnoop biotop bitesize
 bpflist btrfsdist btrfsslower cachestat cachetop capable compactsnoop cpudist cpuunclaimed
-criticalstat cthreads dbslower dbstat dcsnoop dcstat deadlock dirtop drsnoop execsnoop exitsnoop
-ext4dist ext4slower f2fsslower filegone filelife fileslower filetop funccount funcinterval
+cobjnew criticalstat cthreads dbslower dbstat dcsnoop dcstat deadlock dirtop drsnoop execsnoop
+exitsnoop ext4dist ext4slower f2fsslower filegone filelife fileslower filetop funccount funcinterval
 funclatency funcslower gethostlatency hardirqs inject javacalls javaflow javagc javaobjnew javastat
 javathreads killsnoop klockstat kvmexit llcstat mdflush memleak mountsnoop mysqld_qslower netqtop
 nfsdist nfsslower nodegc nodestat numasched offcputime offwaketime oomkill opensnoop perlcalls
@@ -71,22 +71,28 @@ def rows_of(text: str) -> list[tuple[list[str], str]]:
 
 
 def are_ours(rows: list[tuple[list[str], str]]) -> list[str]:
-    """Check that the right side begins with tools of the gallery, or "none"; return the left."""
+    """Check that the right side begins with tools of the gallery; return the left."""
     for theirs, right in rows:
         ours = re.findall(r"`(\S+?)`", right)
-        assert ours or right.strip() == "none", theirs
+        assert ours, theirs
         assert set(ours) <= set(NAMES), theirs
     return [name for theirs, _ in rows for name in theirs]
 
 
 def test_tools_of_bpftrace() -> None:
-    """What docs/from-bpftrace.md says of each is so: the same name, another one, or none."""
+    """Each is on docs/from-bpftrace.md once: with the same name, another one, or as a command."""
     page = (ROOT / "docs" / "from-bpftrace.md").read_text()
-    found = re.search(r"under the same names: (.*?)\. The others:\n\n(.*?)\n\n", page, re.DOTALL)
+    found = re.search(
+        r"under the same names: (.*?)\. The others:\n\n(.*?)\nTools of", page, re.DOTALL
+    )
     assert found
     same = re.findall(r"`(\S+?)`", found[1])
     assert [name for name in same if name not in NAMES] == []
-    others = are_ours(rows_of(found[2]))
+    renamed, commands = found[2].split("\n\n")
+    others = are_ours(rows_of(renamed))
+    written = rows_of(commands)
+    assert [theirs for theirs, right in written if not right.startswith("`stapy ")] == []
+    others += [name for theirs, _ in written for name in theirs]
     assert sorted(same + others) == sorted(OF_BPFTRACE.split())
     assert not set(others) & set(NAMES), "these have the same name"
 
@@ -204,6 +210,9 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
 def test_show(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--example", "opensnoop", "--show"]) == 0
     assert capsys.readouterr().out == (ROOT / "examples/files/opensnoop.stp").read_text()
+    assert main(["--example", "locks", "--show"]) == 0
+    every = [one.path.read_text() for one in GALLERY if one.subject == "locks"]
+    assert len(every) > 3 and capsys.readouterr().out == "\n".join(every)
     assert main(["--show", "opensnoop"]) == 1
     assert "--show prints the script of --example NAME" in capsys.readouterr().err
 
