@@ -11,22 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
 _LEAVES = (p.Global, p.Function, p.Handler, p.Variable, p.FormatPiece, p.Condition)
-_FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-def _tree_fields(kind: type[p.Node]) -> tuple[str, ...]:
-    """Find the fields of a node that can hold expressions or statements.
+class _TreeFields(dict[type[p.Node], tuple[str, ...]]):
+    """The fields of each kind of node that can hold expressions or statements.
 
-    Their annotations tell; the answer is remembered.
+    Their annotations tell, once.
     """
-    notes: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        notes.update(vars(base).get("__annotations__", {}))
-    fields = tuple(
-        field for field in kind.fields if "Expr" in notes[field] or "Stmt" in notes[field]
-    )
-    _FIELDS[kind] = fields
-    return fields
+
+    def __missing__(self, kind: type[p.Node]) -> tuple[str, ...]:
+        notes: dict[str, str] = {}
+        for base in reversed(kind.__mro__):
+            notes.update(vars(base).get("__annotations__", {}))
+        self[kind] = found = tuple(
+            field for field in kind.fields if "Expr" in notes[field] or "Stmt" in notes[field]
+        )
+        return found
+
+
+_FIELDS = _TreeFields()
 
 
 def walk(node: p.Node | None) -> list[p.Node]:
@@ -42,11 +45,7 @@ def walk(node: p.Node | None) -> list[p.Node]:
         if item is None:
             continue
         found.append(item)
-        kind = type(item)
-        fields = fields_of.get(kind)
-        if fields is None:
-            fields = _tree_fields(kind)
-        for field in reversed(fields):
+        for field in reversed(fields_of[type(item)]):
             value = getattr(item, field)
             if type(value) is list:
                 stack.extend(reversed(value))
@@ -58,7 +57,7 @@ def walk(node: p.Node | None) -> list[p.Node]:
 def below(node: p.Node) -> list[p.Node]:
     """List the expressions and statements directly below a node."""
     found: list[p.Node] = []
-    for field in _FIELDS.get(type(node)) or _tree_fields(type(node)):
+    for field in _FIELDS[type(node)]:
         value = getattr(node, field)
         if type(value) is list:
             found += [item for item in value if item is not None]
@@ -69,10 +68,7 @@ def below(node: p.Node) -> list[p.Node]:
 
 def transform(node: p.Node, change: Callable[[Any], Any]) -> Any:
     """Replace expressions and statements bottom-up, in place; return the new root."""
-    fields = _FIELDS.get(type(node))
-    if fields is None:
-        fields = _tree_fields(type(node))
-    for field in fields:
+    for field in _FIELDS[type(node)]:
         value = getattr(node, field)
         if type(value) is list:
             for number, item in enumerate(value):

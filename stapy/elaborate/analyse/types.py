@@ -51,11 +51,12 @@ class Inference(Constraints):
 
         What nothing settles is a number, as variables are; a call without a value is void.
         """
-        for item in walk(node):
+        every = walk(node)
+        for item in every:
             if isinstance(item, p.Expr):
                 otherwise = p.VOID if isinstance(item, p.CallOp) else p.LONG
                 item.type = self.types.settled(item.type, otherwise)
-        for item in walk(node):
+        for item in every:
             if isinstance(item, (p.PrintOp, p.PrettyPrint)):
                 _settle_pieces(item)
 

@@ -14,6 +14,7 @@ from stapy.elaborate.assemble.autoprint import handler_body, record_body, show
 from stapy.elaborate.assemble.pushdown import Pushdown
 from stapy.ir import program as p
 from stapy.ir.effects import (
+    Access,
     access,
     calls,
     function_effects,
@@ -71,6 +72,8 @@ class _Assembly:
         self._probes = [*typed.probes, *self._autoprint()]
         self._used: dict[str, p.Global] = {}
         self._written: set[str] = set()
+        # By the id of a body or a condition: what it does to globals, callees included.
+        self._does: dict[int, Access] = {}
         self._look()
         self._constant = {name for name in self._used if name not in self._written}
         self._conditions = Conditions(
@@ -87,7 +90,8 @@ class _Assembly:
         trees: list[p.Node] = [x.body for x in self._probes]
         trees += [x.condition for x in self._probes if x.condition is not None]
         trees += [x.entry for x in self._probes if x.entry is not None]
-        for found in map(self._graph.whole, trees):
+        for tree in trees:
+            found = self._does[id(tree)] = self._graph.whole(tree)
             self._used.update({**found.reads, **found.writes, **found.inserts})
             self._written |= set(found.writes) | set(found.inserts)
 
@@ -141,7 +145,7 @@ class _Assembly:
 
         Not that of a text that only reads alike: messages of errors tell where they come from.
         """
-        whole = self._graph.whole(body)
+        whole = self._does[id(body)]
         again = not tail and self._conditions.shares_globals(probe.condition, whole)
         key = (body.span, fingerprint(body), fingerprint(locals_), again)
         found = self._handlers.get(key)
