@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stapy.build import process
+from stapy.build.compile import LARGE
 from stapy.build.modpost import modinfo
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
@@ -116,6 +119,26 @@ def test_several_files_and_defines(newest: Builder) -> None:
     assert b"a b\0" in newest(source).made.path.read_bytes()
     long = newest(source, kbuild_flags=["V=0"])
     assert b"a b\0" in long.made.path.read_bytes()
+
+
+def test_large_scripts_are_compiled_with_less_care(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_many = process.run_many
+    compiled: list[list[str]] = []
+
+    def note(commands: list[list[str]], *others: Any) -> list[process.Result]:
+        compiled.extend(words for words in commands if words[-1].endswith("stapy-unit.c"))
+        return run_many(commands, *others)
+
+    monkeypatch.setattr(process, "run_many", note)
+    for remark in ("short", "long" * LARGE):
+        assert builder(small.source(f"{small.SCRIPT}/* {remark} */\n")).made.origin == "kit"
+    options = ("-O2", "-O1", "-fno-tree-pta")
+    assert [[word for word in options if word in words] for words in compiled] == [
+        ["-O2"],
+        ["-O1", "-fno-tree-pta"],
+    ]
 
 
 # --- refusals ------------------------------------------------------------
