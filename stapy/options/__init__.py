@@ -1,6 +1,6 @@
 """Everything a command line can say, as one record that all passes may read.
 
-``stapy/cli.py`` fills it; the meaning of each option is in its table there.
+``stapy/cli/`` fills it; the meaning of each option is in its table there.
 """
 
 from __future__ import annotations

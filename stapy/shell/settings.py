@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from stapy import cli
+from stapy.cli import apart
 from stapy.options import Options
 from stapy.options.option import Option, UsageError
 from stapy.record import replace
@@ -19,7 +20,7 @@ _NOT_HERE = {
 
 
 def _own() -> list[Option | None]:
-    return [cli.option_of(name) for name in ("-i", "--interactive")]
+    return [apart.option_of(name) for name in ("-i", "--interactive")]
 
 
 class Settings:
@@ -31,12 +32,12 @@ class Settings:
         given = cli.parse(words, defaults=defaults)
         self.first_file, self.first_text = given.script_file, given.script_text
         self.arguments = given.arguments
-        left_out = [*_own(), cli.option_of("-e")]
+        left_out = [*_own(), apart.option_of("-e")]
         first, own = (
-            [group for group in cli.groups(part) if cli.option_of(group[0]) not in left_out]
+            [group for group in apart.groups(part) if apart.option_of(group[0]) not in left_out]
             for part in (words[:defaults], words[defaults:])
         )
-        self._groups = [*cli.not_replaced(first, own), *own]
+        self._groups = [*apart.not_replaced(first, own), *own]
         self.options = self._parsed(_flat(self._groups), self.arguments)
 
     def words(self) -> list[str]:
@@ -45,22 +46,22 @@ class Settings:
 
     def set(self, words: list[str]) -> None:
         """Add options; raise `UsageError` and change nothing when they make no sense."""
-        groups = cli.groups([_as_option(words[0]), *words[1:]])
+        groups = apart.groups([_as_option(words[0]), *words[1:]])
         if not groups:
             raise UsageError(f"'{words[0]}' is no option")
-        fresh = [cli.option_of(group[0]) for group in groups]
+        fresh = [apart.option_of(group[0]) for group in groups]
         if any(option in _own() for option in fresh):
             raise UsageError("-i cannot be given here: this is the shell that it begins")
-        kept = cli.not_replaced(self._groups, groups)
+        kept = apart.not_replaced(self._groups, groups)
         options = self._parsed([*_flat(kept), _as_option(words[0]), *words[1:]], self.arguments)
         self.options, self._groups = options, [*kept, *groups]
 
     def unset(self, name: str) -> None:
         """Take an option back, however often it was given."""
-        option = cli.option_of(_as_option(name))
+        option = apart.option_of(_as_option(name))
         if option is None:
             raise UsageError(f"unknown option '{name}'")
-        kept = [group for group in self._groups if cli.option_of(group[0]) is not option]
+        kept = [group for group in self._groups if apart.option_of(group[0]) is not option]
         if len(kept) == len(self._groups):
             raise UsageError(f"{name} is not set")
         self.options, self._groups = self._parsed(_flat(kept), self.arguments), kept

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from stapy import cli
+from stapy.cli import apart
 from stapy.options import Options
 from stapy.options.option import UsageError
 from stapy.record import Record
@@ -57,11 +58,11 @@ def words(case: TestCase, folder: Path, more: list[str], vm: str | None) -> list
     try:
         text = (folder / case.script).read_text("utf-8", "surrogateescape")
         first = words_of(text)
-        if cli.plain_words(first) != ["--"]:  # behind which the script would come
+        if apart.plain_words(first) != ["--"]:  # behind which the script would come
             _check_words(first)
         _check_words(more)
         _check_words(case.options)
-        given = cli.layered(["--color=never"], first, more, case.options)
+        given = apart.layered(["--color=never"], first, more, case.options)
         _check(cli.parse(given, script=""))
     except (UsageError, ValueError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else error
@@ -73,7 +74,7 @@ def words(case: TestCase, folder: Path, more: list[str], vm: str | None) -> list
 
 def _check_words(line: list[str]) -> None:
     """Refuse what is no option: it would be the script, or ``--``, and shift all behind it."""
-    if plain := cli.plain_words(line):
+    if plain := apart.plain_words(line):
         raise UsageError(f"'{plain[0]}' is none (the script's own are 'arguments')")
 
 

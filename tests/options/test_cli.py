@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stapy.cli import UsageError, main, parse, usage
+from stapy.cli import main, parse
+from stapy.cli.texts import usage
+from stapy.options.option import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -259,18 +261,18 @@ def _slips(name: str) -> list[str]:
 
 def test_slips_are_understood() -> None:
     """Whatever an option is called, its name with one slip leads to it."""
-    from stapy.cli import _LONG
+    from stapy.cli.option import LONG
 
-    for name in (long for long in _LONG if len(long) > 3 and long != "colour"):  # or color
+    for name in (long for long in LONG if len(long) > 3 and long != "colour"):  # or color
         for slip in _slips(name):
-            if any(long.startswith(slip) for long in _LONG):
+            if any(long.startswith(slip) for long in LONG):
                 continue  # a beginning is enough
             with pytest.raises(UsageError, match=f"did you mean '--{name}'"):
                 parse([f"--{slip}", "x.stp"])
 
 
 def test_help_names_every_option() -> None:
-    from stapy.cli import TABLE
+    from stapy.options.table import TABLE
 
     text = usage()
     for option in TABLE:

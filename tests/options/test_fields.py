@@ -12,8 +12,8 @@ from stapy.run.options import RunOptions
 
 STAPY = Path(__file__).resolve().parents[2] / "stapy"
 # Those that fill the records: what they look at, they look at to fill in more.
-FILLING = {"cli.py", "options/__init__.py", "options/setters.py", "run/options.py",
-           "run/command_line.py"}  # fmt: skip
+FILLING = {"cli/option.py", "cli/parsing.py", "cli/start.py", "options/__init__.py",
+           "options/setters.py", "run/options.py", "run/command_line.py"}  # fmt: skip
 # What they look at for its own sake: a second privilege and a second architecture are refused, an
 # editor has no session.
 FOR_FILLING = {"privilege_set", "architecture_by", "language_server"}

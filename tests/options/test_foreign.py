@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stapy.cli import UsageError, main, parse
+from stapy.cli import main, parse
+from stapy.options.option import UsageError
 from stapy.run.cli import main as run_main
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stapy.cli import UsageError, parse
+from stapy.cli import parse
+from stapy.options.option import UsageError
 from stapy.remote import hosts
 
 SCRIPT = ["-e", "probe begin {}"]

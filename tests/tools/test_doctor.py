@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from stapy import cli
 from stapy.arch import X86_64
 from stapy.build import tools
 from stapy.cache import Cache
+from stapy.cli import texts
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel
 from stapy.kernel.config import Config
@@ -271,5 +271,5 @@ def test_without_packages_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tools_are_named_by_the_help() -> None:
     for name in TOOLS:
         assert (ROOT / "stapy/tools" / f"{name}.py").is_file()
-        assert f"  {name} " in cli.usage()
+        assert f"  {name} " in texts.usage()
     assert doctor.parser().format_help().count("-r RELEASE") == 2
