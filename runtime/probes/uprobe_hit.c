@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the kernel calls at a place of a program: whether it is meant there, and its hits. */
+#include "../arch/machine.h"
 #include "../hit.h"
 #include "../user/callers.h"
 #include "../user/entries.h"
@@ -245,8 +246,7 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 static __always_inline void hit_return(const struct stapy_uprobe_row *row, unsigned long function,
 				       struct pt_regs *regs)
 {
-	/* The return address, which the call has popped, was at the entry's stack pointer. */
-	unsigned long frame = user_stack_pointer(regs) - sizeof(long);
+	unsigned long frame = stapy_user_entry_stack(regs);
 	unsigned int tries = STAPY_MISSING_TRIES;
 	struct stapy_kept *kept;
 	struct stapy_context *c;

@@ -13,6 +13,7 @@ ARM64 = Architecture(
     config="CONFIG_ARM64",
     images=("arch/arm64/boot/Image.gz", "arch/arm64/boot/Image"),
     elf=183,
+    slots=(1025, 1026),
     relocations={
         0: (0, False), 256: (0, False), 257: (8, False), 258: (4, False), 259: (2, False),
         260: (8, True), 261: (4, True),
@@ -26,8 +27,11 @@ ARM64 = Architecture(
     arguments=_GENERAL[:8],
     syscall_arguments=_GENERAL[:6],
     results=(0, 1),
+    kept=frozenset(range(19, 30)),
     vectors=(64, 8),
+    reads_vectors=False,
     stack_arguments=0,  # the return address is in a register
+    thread_head=16,
     # struct ftrace_regs: arguments, where a large result goes, frame, link, stack, place.
     saved=(*_GENERAL[:9], "regs[29]", "regs[30]", "sp", "pc"),
     passes_large_by_address=True,
@@ -38,10 +42,11 @@ ARM64 = Architecture(
     # The processor traps before the access, and the kernel steps over it only where perf's own
     # handler is told of it: with another one the same instruction would trap for ever.
     watchpoints=0,
-    # They read instructions, frames and registers of programs, which are told for x86-64 only.
-    refused=("uprobe", "usdt", "bpf"),
+    # Calls on the stack are told by what frames of x86-64 look like.
+    refused=("uprobe.callee", "uprobe.callees", "bpf"),
     reads_dwarf=False,
     walks_programs=False,
+    follows_code=False,
     machine=Emulator(
         program="qemu-system-aarch64",
         package="qemu-system-arm",

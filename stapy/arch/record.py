@@ -31,17 +31,20 @@ class Architecture(Record):
     ``name`` has SystemTap's spelling, ``machines`` that of ``uname -m``, ``debian`` that of
     packages.  ``make`` is ``ARCH`` for a kernel's make, ``source`` its folder below ``arch/``,
     ``config`` the option that every kernel of it has, ``images`` the images in a build tree.
-    ``elf`` is its ``e_machine``, ``relocations`` maps a type to the size of the number and
+    ``elf`` is its ``e_machine``, ``slots`` are the types of relocations by which slots get the
+    functions of other files, ``relocations`` maps a type to the size of the number and
     whether it is relative.  ``cross`` begins the names of the compiler's programs elsewhere.
 
     Registers are named as members of ``struct pt_regs`` in C.  ``registers`` has them by their
     numbers in DWARF, the other numbers are such: of the stack pointer, the frame pointer, the
     program counter, and of the link register, None when calls push the return address.
     ``arguments`` and ``syscall_arguments`` are those that pass the first ones, ``results`` the
-    numbers of those that return a value.  ``vectors`` is the number of the first vector register
-    and how many pass arguments.  ``stack_arguments`` is the distance in bytes from the stack
-    pointer at a function's entry to the first argument there.  ``saved`` are the members that
-    ftrace keeps at every function's entry.
+    numbers of those that return a value, ``kept`` those that functions leave as they are.
+    ``vectors`` is the number of the first vector register and how many pass arguments; with
+    ``reads_vectors`` probes of programs read them.  ``stack_arguments`` is the distance in bytes
+    from the stack pointer at a function's entry to the first argument there.  ``thread_head`` is
+    the distance from a thread's base to the thread-local variables of its program, None where
+    they lie below it.  ``saved`` are the members that ftrace keeps at every function's entry.
 
     With ``passes_large_by_address`` structs of more than two words are passed as addresses of
     copies; the address at which such a result is wanted comes in ``result_address``, None for
@@ -51,8 +54,11 @@ class Architecture(Record):
     of 32 bits.  ``bpf_call`` is the number of bpf(2).  ``per_cpu_from_zero`` tells that per-CPU
     variables of the kernel are counted from 0, where no address is one of the kernel.
     ``watchpoints`` is how many debug registers every machine has that probes can use.
-    ``refused`` are the families whose probes are not made for it; with ``reads_dwarf`` probes find
-    what debug information describes, with ``walks_programs`` stacks of programs have callers.
+    ``refused`` are the families whose probes are not made for it, or components of their points
+    (``uprobe.callee``); with ``reads_dwarf`` probes find what the kernel's debug information
+    describes, with ``walks_programs`` stacks of programs have callers.  With ``follows_code`` the
+    code of programs is followed: breakpoints lie behind landing marks where nobody sees it, and a
+    function that is chosen at the start of a program stands for those that may be.
     """
 
     name: str
@@ -63,6 +69,7 @@ class Architecture(Record):
     config: str
     images: tuple[str, ...]
     elf: int
+    slots: tuple[int, int]
     relocations: dict[int, tuple[int, bool]]
     cross: str
     registers: tuple[str, ...]
@@ -73,8 +80,11 @@ class Architecture(Record):
     arguments: tuple[str, ...]
     syscall_arguments: tuple[str, ...]
     results: tuple[int, int]
+    kept: frozenset[int]
     vectors: tuple[int, int]
+    reads_vectors: bool
     stack_arguments: int
+    thread_head: int | None
     saved: tuple[str, ...]
     passes_large_by_address: bool
     result_address: int | None
@@ -85,7 +95,13 @@ class Architecture(Record):
     refused: tuple[str, ...]
     reads_dwarf: bool
     walks_programs: bool
+    follows_code: bool
     machine: Emulator
+
+    @property
+    def argument_numbers(self) -> tuple[int, ...]:
+        """The numbers in DWARF of the registers that pass arguments."""
+        return tuple(map(self.registers.index, self.arguments))
 
     @property
     def result(self) -> str:

@@ -11,6 +11,7 @@ X86_64 = Architecture(
     config="CONFIG_X86_64",
     images=("arch/x86/boot/bzImage",),
     elf=62,
+    slots=(6, 7),
     relocations={
         0: (0, False), 1: (8, False), 2: (4, True), 10: (4, False), 11: (4, False),
         12: (2, False), 14: (1, False), 24: (8, True),
@@ -27,8 +28,11 @@ X86_64 = Architecture(
     arguments=("di", "si", "dx", "cx", "r8", "r9"),
     syscall_arguments=("di", "si", "dx", "r10", "r8", "r9"),
     results=(0, 1),
+    kept=frozenset((3, 6, 12, 13, 14, 15)),
     vectors=(17, 8),
+    reads_vectors=True,
     stack_arguments=8,  # above the return address
+    thread_head=None,
     # Arguments, and what the return address is found by.
     saved=("di", "si", "dx", "cx", "r8", "r9", "sp", "ip"),
     passes_large_by_address=False,
@@ -40,6 +44,7 @@ X86_64 = Architecture(
     refused=(),
     reads_dwarf=True,
     walks_programs=True,
+    follows_code=True,
     machine=Emulator(
         program="qemu-system-x86_64",
         package="qemu-system-x86",

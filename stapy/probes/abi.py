@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 WORD = 8
 _LONG_DOUBLE = "a long double is returned in a register of the FPU, which probes do not read"
 _FORGOTTEN = "it is in memory, and when the function returns no register tells where"
+IN_VECTORS = "it is in vector registers, which stapy does not read on this machine"
+_MOST_ALONE = 4  # floating point numbers of a struct that have a register each
 _OWN_CONVENTION = (
     "the compiler calls this function in a way of its own, and does not tell where its result is"
 )
@@ -91,6 +93,42 @@ def _is_complex(type: ctypes.CType) -> bool:
     return "complex" in getattr(ctypes.strip(type), "name", "").lower()
 
 
+def _floats_alone(type: ctypes.CType) -> int:
+    """Count the floating point numbers that a value is made of; 0 for more than four, or others.
+
+    Where these are all of one size, each is in a vector register of its own.
+    """
+    sizes = _sizes_of_floats(type)
+    return len(sizes) if sizes and len(sizes) <= _MOST_ALONE and len(set(sizes)) == 1 else 0
+
+
+def _sizes_of_floats(type: ctypes.CType, depth: int = 0) -> list[int] | None:
+    """List the sizes of all numbers in a value; None where one is no floating point number."""
+    type = ctypes.strip(type)
+    if isinstance(type, ctypes.Float):
+        size = ctypes.size_of(type)
+        return [size // 2] * 2 if _is_complex(type) else [size]
+    parts: list[ctypes.CType] = []
+    if isinstance(type, ctypes.Array):
+        step = ctypes.size_of(type.element)
+        count = ctypes.size_of(type) // step if step else 0
+        parts = [type.element] * min(count, _MOST_ALONE + 1)
+    elif isinstance(type, ctypes.Struct) and depth <= 8:
+        members = [member.type for member in type.members()]
+        if type.kind == "union":  # of which the one with the most numbers counts
+            found = [_sizes_of_floats(member, depth + 1) for member in members]
+            known = [row for row in found if row is not None]
+            return max(known, key=len, default=None) if len(known) == len(found) else None
+        parts = members
+    sizes: list[int] = []
+    for part in parts:
+        inner = _sizes_of_floats(part, depth + 1)
+        if inner is None or len(sizes) > _MOST_ALONE:
+            return None
+        sizes += inner
+    return sizes or None
+
+
 def _has_long_double(type: ctypes.CType, depth: int = 0) -> bool:
     type = ctypes.strip(type)
     if isinstance(type, ctypes.Struct):
@@ -144,6 +182,11 @@ class _PassedParameters:
         if self._with_vectors and _by_address(type):
             return self._take_address(name, type)
         words = max(1, (ctypes.size_of(type) + WORD - 1) // WORD)
+        if self._with_vectors and not self._machine.reads_vectors:
+            if count := _floats_alone(type):
+                self._leave_out(count, type, words)
+                return None
+            is_float = False
         if self._machine.passes_large_by_address:
             if words > 2 and is_aggregate(type):
                 return self._take_address(name, type)
@@ -152,14 +195,22 @@ class _PassedParameters:
         if is_float and _is_complex(type):
             self._vectors += words
             return None
-        floats = [
-            self._with_vectors and bool(_is_float(type, word)) for word in range(min(words, 2))
-        ]
+        splits = self._with_vectors and self._machine.reads_vectors
+        floats = [splits and bool(_is_float(type, word)) for word in range(min(words, 2))]
         if words <= 2 and self._fits(type, floats):
             return self._take_registers(name, type, floats)
         if self._machine.passes_large_by_address:
             self._integers = self._room  # what comes later goes to the stack as well
         return self._take_stack(name, type, words)
+
+    def _leave_out(self, count: int, type: ctypes.CType, words: int) -> None:
+        """Give as many vector registers as a value takes, or all that are left and the stack."""
+        room = self._machine.vectors[1]
+        if self._vectors + count <= room:
+            self._vectors += count
+        else:
+            self._vectors = room
+            self._take_stack("", type, words)
 
     def _take_address(self, name: str, type: ctypes.CType) -> TargetVariable:
         """Describe an object of which the address is passed."""
@@ -235,11 +286,18 @@ def unknown_result(
         return {}
     if function.own_convention:
         return {"$return": lambda: _OWN_CONVENTION}
+    if _in_vectors(function.result, machine):
+        return {"$return": lambda: IN_VECTORS}
     if _is_forgotten(ctypes.strip(function.result), machine):
         return {"$return": lambda: _FORGOTTEN}
     if _has_long_double(ctypes.strip(function.result)):
         return {"$return": lambda: _LONG_DOUBLE}
     return {}
+
+
+def _in_vectors(result: ctypes.CType, machine: Architecture) -> bool:
+    """Tell whether a result is in vector registers that probes do not read."""
+    return not machine.reads_vectors and _floats_alone(result) > 0
 
 
 def _is_forgotten(result: ctypes.CType, machine: Architecture) -> bool:
@@ -269,11 +327,11 @@ def result(
     if isinstance(type, ctypes.Void) or (isinstance(type, ctypes.Float) and not with_vectors):
         return None
     size = ctypes.size_of(type)
-    if _is_forgotten(type, machine):
+    if _is_forgotten(type, machine) or (with_vectors and _in_vectors(type, machine)):
         return None
     if with_vectors and _by_address(type):
         return TargetVariable("$return", function.result, None, _context("return", 0))
-    if with_vectors and size <= 2 * WORD:
+    if with_vectors and machine.reads_vectors and size <= 2 * WORD:
         if _has_long_double(type) or _is_complex(type):
             return None
         floats = [bool(_is_float(type, word)) for word in range((size + WORD - 1) // WORD)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.golang import is_go
+from stapy.debuginfo.user.instructions import reader
 from stapy.probes.family import PointError
 
 if TYPE_CHECKING:
@@ -98,13 +98,7 @@ def unreturnable(address: int, table: FunctionTable, file: UserFile) -> str:
 
 def instruction(file: UserFile, address: int) -> tuple[str, bool]:
     """Say why an instruction cannot be probed ("" if it can), and whether it would harm."""
-    code = file.read(address, x86.LONGEST)
-    found = None if x86.is_plain(code) else x86.decode(code)
-    if found is not None and found.is_mistaken:
-        return "the kernel takes this vector instruction for another one", True
-    if found is not None and found.is_refused:
-        return "the kernel puts no breakpoint on this instruction", False
-    return "", False
+    return reader(file.machine).why_not(file, address)
 
 
 def accepted(
@@ -122,19 +116,20 @@ def accepted(
     """
     refused: list[str] = []
     mistaken: list[str] = []
+    harm = ""
     found: set[int] = set()
     for name, address in places:
         why, harmful = instruction(file, address)
         if harmful:
             mistaken.append(name)
+            harm = harm or why
         elif why:
             refused.append(name)
         if not why or not (harmful or is_pattern):
             found.add(address)
     if places and not found:
         why = (
-            f"the kernel takes the vector instruction of '{mistaken[0]}' for another one, and the "
-            "program would go wrong"
+            f"'{mistaken[0]}': {harm}, and the program would go wrong"
             if mistaken
             else f"the kernel puts no breakpoint on the first instruction of '{refused[0]}'"
         )

@@ -10,22 +10,15 @@ from tests.elaborate.support import run
 
 # Every shape of a point that a family has: none may come through to pass 3.
 POINTS = {
-    "uprobe": (
-        'process("/bin/sh").function("main")',
-        'process("/bin/sh").function("main").return',
-        'process("/bin/sh").function("main").inline',
-        'process("/bin/sh").function("main").label("x")',
+    "uprobe.callee": (
         'process("/bin/sh").function("main").callee("x")',
-        'process("/bin/sh").statement("main@sh.c:1")',
-        'process("/bin/sh").library("libc.so.6").function("malloc")',
-        'process("/bin/sh").plt',
-        'process("/bin/sh").plt("x").return',
-        'process(1).function("main")',
+        'process("/bin/sh").function("main").callee("x").return',
+        'process("/bin/sh").library("libc.so.6").function("malloc").callee("x").call',
+        'process(1).function("main").callee("x")',
     ),
-    "usdt": (
-        'process("/bin/sh").mark("x")',
-        'process("/bin/sh").provider("x").mark("y")',
-        'process("/bin/sh").library("libc.so.6").mark("x")',
+    "uprobe.callees": (
+        'process("/bin/sh").function("main").callees',
+        'process.function("main").callees(2)',
     ),
     "bpf": ('bpf.program("x")', 'bpf.program("x").return'),
 }
@@ -37,7 +30,8 @@ POINTS = {
 def test_each_point_of_a_family(monkeypatch: pytest.MonkeyPatch, family: str, point: str) -> None:
     monkeypatch.setattr(Services, "machine", ARM64)
     (error,) = run(f"probe {point} {{ println(1) }}").diagnostics.items
-    assert (error.code, error.message) == ("E0265", f"{family} probes are not made for arm64")
+    name = family.removeprefix("uprobe")
+    assert (error.code, error.message) == ("E0265", f"{name} probes are not made for arm64")
     assert any(note.endswith("is for arm64") for note in error.notes)
 
 

@@ -39,9 +39,8 @@ SCRIPTS = {
 }
 # What is refused, and the words for it.
 REFUSED = {
-    "uprobe": ('probe process("/bin/ls").function("main") { }',
-               "uprobe probes are not made for arm64"),
-    "usdt": ('probe process("/bin/ls").mark("x") { }', "usdt probes are not made for arm64"),
+    "callee": ('probe process("/bin/ls").function("main").callee("x") { }',
+               ".callee probes are not made for arm64"),
     "bpf": ("probe bpf.program(\"x\") { }", "bpf probes are not made for arm64"),
     "watchpoint": ('probe kernel.data("jiffies").write { print_backtrace() }',
                    "probes of watched places are not made for arm64"),

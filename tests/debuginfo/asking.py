@@ -26,7 +26,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.lookup import line_pack
 from stapy.debuginfo.symbols import table as symbols
 from stapy.debuginfo.tracepoints.events import of_module, shapes
-from stapy.debuginfo.user import sdt
+from stapy.debuginfo.user import operands, sdt
 from stapy.debuginfo.user import symbols as user_symbols
 from stapy.debuginfo.user.boundaries import NoBoundary, check
 from stapy.debuginfo.user.file import UserFile
@@ -330,7 +330,7 @@ def ask_user(data: bytes) -> None:
         (
             lambda: (file.build_id, file.dynamic, file.is_library, file.code),
             lambda: places.extend(sdt.marks(file)),
-            lambda: [sdt.operands(row.arguments) for row in places],
+            lambda: [operands.operands(row.arguments) for row in places],
             lambda: user_symbols.addresses(file, None, {"value"}),
             lambda: [(table.at(row.address + 3), table.aliases(row.address)) for row in rows],
         )

@@ -633,7 +633,7 @@ def test_instructions_that_the_kernel_refuses(tmp_path: Path) -> None:
     for target in ('function("shuffled")', f"statement({symbol(path, 'shuffled')})"):
         result = probe(f'process("{path}").{target}')
         assert result.codes == ["E0231"]
-        assert "the kernel takes the vector instruction" in result.diagnostics.items[0].notes[0]
+        assert "the kernel takes this vector instruction" in result.diagnostics.items[0].notes[0]
     assert probe(f'process("{path}").function("good")').codes == []
     result = probe(f'process("{path}").function("[gltsv]o*[ed]")')
     assert result.codes == ["W0691"]

@@ -116,11 +116,11 @@ def test_machines_without_registers_that_probes_can_use(
 
 def test_what_is_made_instead_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Services, "machine", ARM64)
-    (error,) = run('probe process("/bin/sh").function("main") { println(1) }').diagnostics.items
-    assert (error.code, error.message) == ("E0265", "uprobe probes are not made for arm64")
-    assert error.hint == (
-        'process("PATH").begin, .end, .thread.begin, .thread.end, .syscall are made for it'
-    )
+    (error,) = run(
+        'probe process("/bin/sh").function("main").callee("f") { println(1) }'
+    ).diagnostics.items
+    assert (error.code, error.message) == ("E0265", ".callee probes are not made for arm64")
+    assert error.hint == 'process("PATH").function("NAME") is made for it'
 
 
 def test_stacks_that_are_not_walked_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from stapy import cli
-from stapy.debuginfo.user import sdt
+from stapy.debuginfo.user import operand, sdt
 from stapy.debuginfo.user.file import UserFile
+from stapy.debuginfo.user.operands import operands
 from stapy.paths import data_dir
 from stapy.tools import dtrace
 from tests import debugpackage
@@ -140,9 +141,9 @@ def _compiled(folder: Path, text: str, *options: str, compiler: str = "gcc") -> 
 
 
 def _sizes(mark: sdt.Mark) -> list[int]:
-    operands = sdt.operands(mark.arguments)
-    assert all(row.kind != sdt.UNKNOWN for row in operands), mark.arguments
-    return [-row.size if row.is_signed else row.size for row in operands]
+    found = operands(mark.arguments)
+    assert all(row.kind != operand.UNKNOWN for row in found), mark.arguments
+    return [-row.size if row.is_signed else row.size for row in found]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_marks_tell_sizes_and_signs_of_arguments(tmp_path: Path, options: list[s
         "counted": [-4, 8],
         "full": [-4] * 12,
     }
-    assert [row.offset for row in sdt.operands(found["full"].arguments)] == list(range(1, 13))
+    assert [row.offset for row in operands(found["full"].arguments)] == list(range(1, 13))
     for row in found.values():
         assert file.read(row.address, 1) == b"\x90"
         assert row.semaphore == 0
@@ -192,7 +193,7 @@ def test_header_and_object_make_a_program_with_counters(
     assert cli.main(["dtrace", "-G", "-s", "shop.d", "-o", "counters.o"]) == 0
     file = _compiled(tmp_path, PROGRAM, "-O2", *style, str(tmp_path / "counters.o"))
     rows = sdt.marks(file, pytest.fail)
-    assert {(row.provider, row.name, len(sdt.operands(row.arguments))) for row in rows} == {
+    assert {(row.provider, row.name, len(operands(row.arguments))) for row in rows} == {
         ("shop", "opened", 0),
         ("shop", "sold__out", 2),
         ("shop", "price__changed", 2),
@@ -335,8 +336,8 @@ def test_notes_are_those_of_the_header_of_systemtap(tmp_path: Path, options: lis
         told.append(
             [
                 (row.provider, row.name, bool(row.semaphore), [
-                    (one.kind != sdt.UNKNOWN, -one.size if one.is_signed else one.size)
-                    for one in sdt.operands(row.arguments)
+                    (one.kind != operand.UNKNOWN, -one.size if one.is_signed else one.size)
+                    for one in operands(row.arguments)
                 ])
                 for row in sdt.marks(file)
             ]

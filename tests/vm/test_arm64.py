@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from stapy.arch import ARM64, host
+from stapy.arch import ARM64
 from stapy.vm.errors import VmError
 from stapy.vm.machine import Machine
 from stapy.vm.qemu import check
+from tests.vm import arm64_programs
 from tests.vm.harness import WATCHDOGS, Builds, build, check_case, run_built, told_case
 from tests.wall.rows import texts
 
 RELEASE = os.environ.get("STAPY_TEST_ARM64", "")
 FAMILIES = ("begin, end", "timer", "function", "function.return", "kprobe", "tracepoint", "syscall",
-            "backtrace", "kprocess", "procfs", "embedded C")  # fmt: skip
+            "backtrace", "kprocess", "process", "procfs", "embedded C")  # fmt: skip
 STATISTICS = """\
 # command: sh -c 'for n in 1 10 100; do dd if=/dev/zero of=/dev/null bs=$((n * 77)) count=1; done'
 # expect: ^3 calls, 77 to 7700, 8547 bytes$
@@ -85,6 +85,99 @@ probe syscall.clone {
   if (pid() == target() && !done++) printf("child %#x, storage 0x%x\\n", child_tid_uaddr, tls)
 }
 """
+# Of a program of one system call: its end is another.
+CALLS = """\
+# command: {functions}
+# expect: ^hello$
+# expect: ^begin functions$
+# expect: ^write 1 6$
+# expect: ^returns 6, x0 6$
+# expect: ^exit 0$
+# expect: ^end$
+probe process("{functions}").begin { printf("begin %s\\n", execname()) }
+probe process("{functions}").syscall { printf("%s %d", syscall_name($syscall), $arg1)
+  println($syscall == 64 ? sprintf(" %d", $arg3) : "") }
+probe process("{functions}").syscall.return {
+  if ($syscall == 64) printf("returns %d, x0 %d\\n", $return, register("x0"))
+}
+probe process("{functions}").end { println("end") }
+"""
+# By the table of symbols, without a word of debug information.
+ENTRIES = """\
+# command: {bare}
+# expect: ^add 1 2 hello, returns to code 1$
+# expect: ^add = -10$
+# expect: ^many 9 10$
+# expect: ^5 4 3 2 1 ; 1 2 6 24 120 $
+# expect: ^calls 5, returns 5$
+global calls, returns, down, up
+probe process("{bare}").function("add") {
+  text = user_string_n(pointer_arg(3), 5)
+  printf("add %d %d %s, returns to code %d\\n", int_arg(1), ulong_arg(2), text,
+         register("lr") > 0x400000 && register("lr") < 0x410000)
+}
+probe process("{bare}").function("add").return { printf("add = %d\\n", returnval()) }
+probe process("{bare}").function("many") {
+  ninth = long_arg(9)
+  printf("many %d %d\\n", ninth, int_arg(10) & 0xffff)
+}
+probe process("{bare}").function("factorial") { calls++; down .= sprintf("%d ", int_arg(1)) }
+probe process("{bare}").function("factorial").return {
+  returns++
+  up .= sprintf("%d ", returnval())
+}
+probe end { printf("%s; %s\\ncalls %d, returns %d\\n", down, up, calls, returns) }
+"""
+# By debug information: registers, the stack, what a call kept, and what is in no register of ours.
+VARIABLES = """\
+# command: {functions}
+# expect: ^add a=0x1 b=0x2 {\\.a=3, \\.b=4}$
+# expect: ^counter 5, local 10$
+# expect: ^add = -10, a was 1$
+# expect: ^mixed 333 7 120 2$
+# expect: ^mixed = 449$
+# expect: ^many a=0x1 b=0x2 c=0x3 d=0x4 e=0x5 f=0x6 g=0x7 h=0x8 i=0x9 j=0xa$
+# expect: ^1 2 6 24 120 $
+global up
+probe process("{functions}").function("add") {
+  pair = $p$
+  printf("add a=%#x b=%#x %s\\n", $a, $b, pair)
+}
+probe process("{functions}").statement("add@functions.c:{line}") {
+  of_file = $counter
+  printf("counter %d, local %d\\n", of_file, $local)
+}
+probe process("{functions}").function("add").return {
+  printf("add = %d, a was %d\\n", $return, @entry($a))
+}
+probe process("{functions}").function("mixed") {
+  third = $b->c
+  printf("mixed %d %d %d %d\\n", third, $last, $c, @defined($d) + 2 * @defined($b))
+}
+probe process("{functions}").function("mixed").return { printf("mixed = %d\\n", $return) }
+probe process("{functions}").function("many") { all = $$parms; printf("many %s\\n", all) }
+probe process("{functions}").function("factorial").return {
+  up .= sprintf("%d ", $return)
+  if (@entry($n) == 5) println(up)
+}
+"""
+# All kinds of operands that the compiler chose, and a counter of listeners, which is one here.
+MARKS = """\
+# command: {marks}
+# expect: ^plain 1 one of marked$
+# expect: ^operands 3 -7 1099511627776 -3 200$
+# expect: ^counted 1$
+probe process("{marks}").mark("plain") {
+  text = user_string($arg2)
+  printf("%s %d %s of %s\\n", $$name, $arg1, text, $$provider)
+}
+probe process("{marks}").provider("marked").mark("operands") {
+  local = $arg1
+  large = $arg3
+  printf("operands %d %d %d %d %d\\n", local, $arg2, large, $arg4, $arg5)
+}
+probe process("{marks}").mark("counted") { printf("counted %d\\n", $arg1) }
+"""
 SCRIPTS = {
     **{name: texts()[name] for name in FAMILIES},
     "statistics": STATISTICS,
@@ -92,6 +185,10 @@ SCRIPTS = {
     "asleep": ASLEEP,
     "events": EVENTS,
     "forked": FORKED,
+    "calls": CALLS,
+    "entries": ENTRIES,
+    "variables": VARIABLES,
+    "marks": MARKS,
 }
 
 pytestmark = pytest.mark.vm
@@ -106,8 +203,7 @@ def missing() -> str:
         Machine(RELEASE)
     except VmError as error:
         return f"{error} ({error.hint})"
-    compiler = f"{ARM64.cross}gcc-12"
-    return "" if host() is ARM64 or shutil.which(compiler) else f"there is no {compiler}"
+    return "" if arm64_programs.compiler() else f"there is no {ARM64.cross}gcc-12"
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +216,29 @@ def arm64() -> Iterator[Machine]:
         assert machine.boots == 1
 
 
+@pytest.fixture(scope="module")
+def programs(arm64: Machine, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Make the programs, which the guest has at their places here."""
+    found = arm64_programs.made(tmp_path_factory.mktemp("programs"))
+    arm64_programs.install(arm64, found)
+    return found
+
+
+def named(text: str, programs: dict[str, Path]) -> str:
+    """Write the paths of programs, and the line of one, into a script."""
+    line = arm64_programs.FUNCTIONS.splitlines().index("\tcounter += a;") + 1
+    for name, path in programs.items():
+        text = text.replace(f"{{{name}}}", str(path))
+    return text.replace("{line}", str(line))
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_family(arm64: Machine, builds: Builds, tmp_path: Path, name: str) -> None:
-    file = tmp_path / "case.stp"
-    file.write_text(SCRIPTS[name])
-    case = told_case(file, SCRIPTS[name], tmp_path)
+def test_family(
+    arm64: Machine, builds: Builds, programs: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    file, script = tmp_path / "case.stp", named(SCRIPTS[name], programs)
+    file.write_text(script)
+    case = told_case(file, script, tmp_path)
     made = build(arm64.release, case.words(), builds.folder())
     check_case(case, run_built(arm64, made, case.words(), case.timeout))
 

@@ -31,6 +31,12 @@ static __always_inline unsigned long stapy_entry_frame(const struct pt_regs *reg
 	return regs->sp; /* the return address is in a register */
 }
 
+/* What a program's stack pointer was at the entry of the function that has just returned. */
+static __always_inline unsigned long stapy_user_entry_stack(const struct pt_regs *regs)
+{
+	return regs->sp;
+}
+
 /* The link register, or what it was before return probes of this call have put their hook there. */
 static inline unsigned long stapy_unhooked(const struct pt_regs *regs)
 {

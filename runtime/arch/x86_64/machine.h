@@ -23,6 +23,12 @@ static __always_inline unsigned long stapy_entry_frame(const struct pt_regs *reg
 	return regs->sp + sizeof(long); /* just behind the return address */
 }
 
+/* What a program's stack pointer was at the entry of the function that has just returned. */
+static __always_inline unsigned long stapy_user_entry_stack(const struct pt_regs *regs)
+{
+	return regs->sp - sizeof(long); /* the return has popped the return address */
+}
+
 /* Where a function returns to that has no frame yet: its frame has it from the first instruction on. */
 static __always_inline unsigned long stapy_link_before_frame(const struct pt_regs *regs)
 {

@@ -13,6 +13,7 @@ from stapy.debuginfo.elf import SHF_EXECINSTR
 from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.flow import Flow
+from stapy.debuginfo.user.instructions import reader
 from stapy.debuginfo.user.runs import end_of_run
 from stapy.debuginfo.user.symbols import FunctionTable
 
@@ -99,6 +100,10 @@ def check(
         raise NoBoundary(f"{address:#x} {what}: '{file.path}'")
     decoded = instructions or Instructions(file)
     before = _function_before(file, functions, address)
+    size = reader(file.machine).SIZE
+    if size is not None:
+        _check_place(file, size, address, is_known=address == before or row_before is not None)
+        return
     if before is not None and row_before is None and address - before <= _MOST:
         _check_flow(file, functions, before, address)
         return
@@ -117,6 +122,23 @@ def check(
     if start != address:
         raise NoBoundary(
             f"{address:#x} is not the beginning of an instruction of '{file.path}' ({start:#x} is)"
+        )
+
+
+def _check_place(file: UserFile, size: int, address: int, *, is_known: bool) -> None:
+    """Raise `NoBoundary` unless an instruction begins there, of which all have one size.
+
+    What else is at such a place may be a number that the code reads.
+    """
+    if address % size:
+        raise NoBoundary(
+            f"{address:#x} is not the beginning of an instruction of '{file.path}' "
+            f"({address - address % size:#x} may be)"
+        )
+    if not is_known:
+        raise NoBoundary(
+            f"{address:#x} cannot be shown to begin an instruction of '{file.path}': "
+            "it is not where a function begins"
         )
 
 

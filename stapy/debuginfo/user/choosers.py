@@ -49,7 +49,7 @@ def choices(file: UserFile, table: FunctionTable, chooser: UserFunction) -> list
     Each has its best name, or that of the chooser when the file has no name for it. An address
     counts only when a symbol or a row of ``.eh_frame`` begins there.
     """
-    if not 0 < chooser.size <= _LARGEST:
+    if not file.machine.follows_code or not 0 < chooser.size <= _LARGEST:
         return []
 
     def is_function(address: int) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from stapy.debuginfo.elf import SHT_NOBITS, ElfFile, Strings
+from stapy.debuginfo.elf import SHT_NOBITS, Strings
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.user import a64
 from stapy.debuginfo.user.file import UserFile
+from stapy.debuginfo.user.instructions import reader
 
 # With indirect branch tracking the stubs that are called are in a section of their own.
 _SECTIONS = (".plt.sec", ".plt", ".plt.got")
-_GLOB_DAT, _JUMP_SLOT = 6, 7
 _RELOCATION, _SYMBOL = struct.Struct("<QQq"), struct.Struct("<IBBHQQ")
 _STUB, _SMALL_STUB = 16, 8
 _ENDBR, _BND, _JUMP = b"\xf3\x0f\x1e\xfa", b"\xf2", b"\xff\x25"
@@ -30,13 +31,16 @@ class Stub(NamedTuple):
 
 def stubs(file: UserFile) -> list[Stub]:
     """Find all stubs whose names are known, by address; `DebuginfoError` for a damaged file."""
-    names = _slots(file.elf)
+    names = _slots(file)
     found: dict[str, Stub] = {}
     for section in _SECTIONS if names else ():
         row = file.elf.section(section)
         if row is None or row.type == SHT_NOBITS:
             continue
         code = file.elf.content(row)
+        if reader(file.machine).SIZE is not None:
+            _add_pages(file, code, row.address, names, found)
+            continue
         step = (row.entry_size or _SMALL_STUB) if section == ".plt.got" else _STUB
         for at in range(0, len(code) - _JUMP_BYTES + 1, max(step, _SMALL_STUB)):
             slot = _slot_of(code[at : at + step], row.address + at)
@@ -56,9 +60,21 @@ def _slot_of(code: bytes, address: int) -> int | None:
     return int(address + at + _JUMP_BYTES + distance)
 
 
-def _slots(elf: ElfFile) -> dict[int, str]:
+def _add_pages(
+    file: UserFile, code: bytes, start: int, names: dict[int, str], found: dict[str, Stub]
+) -> None:
+    """Add the stubs of a section that load the slot's page and then the slot, as arm64's do."""
+    for at in range(0, len(code), 4):
+        stub = a64.slot_of(code, at, start)
+        name = names.get(stub[1]) if stub is not None else None
+        if stub is not None and name and file.code_offset(stub[0]) is not None:
+            found.setdefault(name, Stub(name, stub[0]))
+
+
+def _slots(file: UserFile) -> dict[int, str]:
     """Map the addresses of slots to the functions that they will hold."""
     names: dict[int, str] = {}
+    elf = file.elf
     for section in (".rela.dyn", ".rela.plt"):
         row = elf.section(section)
         if row is None or row.type == SHT_NOBITS or not 0 < row.link < len(elf.sections):
@@ -72,7 +88,7 @@ def _slots(elf: ElfFile) -> dict[int, str]:
         whole = len(data) - len(data) % _RELOCATION.size
         for slot, what, _ in _RELOCATION.iter_unpack(data[:whole]):
             at = (what >> 32) * _SYMBOL.size
-            if what & 0xFFFFFFFF not in (_GLOB_DAT, _JUMP_SLOT) or at + 24 > len(symbols):
+            if what & 0xFFFFFFFF not in file.machine.slots or at + 24 > len(symbols):
                 continue
             (start,) = struct.unpack_from("<I", symbols, at)
             if word := strings.word(start):

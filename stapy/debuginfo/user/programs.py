@@ -241,6 +241,8 @@ class Programs:
 
         0 unless that is proven to show nobody a difference.
         """
+        if not file.machine.follows_code:
+            return 0
         from stapy.debuginfo.user.emulated import Entries
         from stapy.debuginfo.user.reached import Reached
 

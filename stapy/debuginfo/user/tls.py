@@ -68,6 +68,9 @@ def block_of(file: UserFile) -> TlsBlock | None:
         return None
     if not file.is_library:
         step = max(segment.alignment, 1)
+        head = file.machine.thread_head
+        if head is not None:
+            return TlsBlock(BASE, 0, (head + step - 1) // step * step)
         return TlsBlock(BASE, 0, -((segment.memory_size + step - 1) // step * step))
     found: dict[tuple[bool, str], TlsBlock] = {}
     for is_own, block in (row for name in _TABLES for row in _slots(file, name)):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.user.file import UserFile
+
+SIZE: int | None = None  # they have lengths of their own
 
 LONGEST = 15
 _LEGACY = frozenset((0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF0, 0xF2, 0xF3))
@@ -109,6 +114,23 @@ class Instruction(NamedTuple):
         if self.map == MAP_0F:
             return self.opcode == 0x1F and self.modrm >> 3 & 7 == 0
         return self.map == ONE_BYTE and self.opcode == 0x90 and not self.rex & 1
+
+
+def why_not(file: UserFile, address: int) -> tuple[str, bool]:
+    """Say why an instruction cannot be probed ("" if it can), and whether that would harm."""
+    code = file.read(address, LONGEST)
+    found = None if is_plain(code) else decode(code)
+    if found is not None and found.is_mistaken:
+        return "the kernel takes this vector instruction for another one", True
+    if found is not None and found.is_refused:
+        return "the kernel puts no breakpoint on this instruction", False
+    return "", False
+
+
+def is_nop(code: bytes) -> bool:
+    """Tell whether an instruction does nothing."""
+    found = decode(code)
+    return found is not None and found.is_nop
 
 
 # Traps, ports, what only the kernel may do, and what is none without a vector prefix.

@@ -136,10 +136,10 @@ which `input.char` and `input.line` stand, any number of the latter).""",
 In `procfs.read` it is set (`$value = …`, `$value .= …`), in `procfs.write` it is what was
 written.""",
     "E0265": """Probes of this family are not made for this architecture
-Modules for arm64 have all families but those that read a program's instructions and frames (uprobe,
-usdt), those of debug registers (`.data(…)`), which trap there before the access and for ever where
-the handler is not the kernel's own, and bpf. docs/decisions/architectures.md says what they wait
-for.""",
+Modules for arm64 have all families but those of debug registers (`.data(…)`), which trap there
+before the access and for ever where the handler is not the kernel's own, and bpf; of programs all
+but `.callee` and `.callees`, which read frames. docs/decisions/architectures.md says what they
+wait for.""",
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number or out of its range, or the debug information found
 is damaged: the message says which. For damaged debug information install the package again, and

@@ -15,6 +15,7 @@ from stapy.elaborate.names.select import AliasSource, FileScope, ProbeSource, Sy
 from stapy.parse import nodes as n
 from stapy.probes import builds
 from stapy.probes.family import Family, Match, PointError, known_lines, print_component
+from stapy.probes.machines import check_machine
 from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from stapy.services import Services
 
 MAX_DEPTH = 64
-# Points that are made where those of a family are not.
-_OF_PROCESSES = 'process("PATH").begin, .end, .thread.begin, .thread.end, .syscall are made for it'
-_INSTEAD = {"uprobe": _OF_PROCESSES, "usdt": _OF_PROCESSES}
 _REASONS = 3  # of an alias that matches nothing, which may have many places
 
 
@@ -276,17 +274,7 @@ class Points:
         )
 
     def _matches(self, family: Family, point: n.ProbePoint) -> list[Match]:
-        if family.name in self.services.machine.refused:
-            raise PointError(
-                "E0265",
-                f"{family.name} probes are not made for {self.services.machine.name}",
-                point.span,
-                notes=[
-                    f"kernel {getattr(self.services.kernel, 'release', '')} is for "
-                    f"{self.services.machine.name}"
-                ],
-                hint=_INSTEAD.get(family.name, ""),
-            )
+        check_machine(family.name, point, self.services)
         known = known_lines(family, point, self.services) if self.only_names else None
         return family.resolve(point, self.services) if known is None else known
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.user import sdt
+from stapy.debuginfo.user.operands import operands
 from stapy.debuginfo.user.sdt import may_have_marks
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
@@ -80,16 +81,17 @@ class UsdtFamily:
         from stapy.probes.values.programs import statics
 
         mark = site.mark
-        operands = sdt.operands(mark.arguments)
-        asked = {name for operand in operands for _, name in operand.symbols}
+        machine = site.file.machine
+        arguments = operands(mark.arguments, machine)
+        asked = {name for operand in arguments for _, name in operand.symbols}
         symbols = services.debuginfo.programs.addresses(site.file, asked) if asked else {}
         word: ctypes.CType = ctypes.Int("long", 8, True, "signed")
         variables: dict[str, TargetVariable] = {}
         unavailable: dict[str, Callable[[], str]] = {}
-        names = [f"$arg{number}" for number in range(1, len(operands) + 1)]
-        for name, operand in zip(names, operands):
+        names = [f"$arg{number}" for number in range(1, len(arguments) + 1)]
+        for name, operand in zip(names, arguments):
             try:
-                found = TargetVariable(name, word, value(operand, mark.address, symbols))
+                found = TargetVariable(name, word, value(operand, mark.address, symbols, machine))
             except Unavailable as error:
                 unavailable[name] = partial(str, error)
                 continue
@@ -103,7 +105,7 @@ class UsdtFamily:
             variables,
             {"$$parms": groups, "$$vars": groups, "$$locals": []},
             texts={"$$name": mark.name, "$$provider": mark.provider},
-            missing=_count(mark, len(operands)),
+            missing=_count(mark, len(arguments)),
             key=f"mark:{path}:{mark.address:#x}",
             unavailable=unavailable,
             everywhere=statics(path, partial(moved, link_address=mark.address), services),

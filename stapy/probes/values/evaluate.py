@@ -69,7 +69,7 @@ class Evaluator:
     """Runs the operations on expressions instead of numbers."""
 
     def __init__(self, frame: Frame) -> None:
-        self._frame = frame
+        self.frame = frame
         self._steps = 0
 
     def run(self, ops: list[Op]) -> tuple[Expr, bool]:
@@ -116,7 +116,7 @@ class Evaluator:
             value = _pop(stack)
             stack.append(_compute("^", value, _Value(const(-1))))
         elif op.name == "thread":
-            stack.append(_Value(self._frame.in_thread(_pop(stack).expr)))
+            stack.append(_Value(self.frame.in_thread(_pop(stack).expr)))
         elif op.name == "add":
             value = _pop(stack)
             stack.append(_typed(add(value.expr, op.first), value))
@@ -138,17 +138,17 @@ class Evaluator:
         if op.name == "const":
             return const(op.first)
         if op.name == "address_in":
-            return add(self._frame.register(op.first), op.second)
+            return add(self.frame.register(op.first), op.second)
         if op.name == "cfa":
-            return self._frame.address()
+            return self.frame.address()
         if op.name == "frame":
-            return add(self._frame.base(), op.first)
+            return add(self.frame.base(), op.first)
         if op.name == "address":
-            return self._frame.address_of(op.first)
+            return self.frame.address_of(op.first)
         if op.name == "entry_register":
-            return self._frame.at_entry(op.first)
+            return self.frame.at_entry(op.first)
         if op.name == "parameter":
-            return self._frame.parameter(op.first)
+            return self.frame.parameter(op.first)
         if op.name == "implicit_pointer":
             raise Unavailable(NO_ADDRESS)
         raise Unavailable

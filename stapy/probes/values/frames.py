@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.arch import X86_64, Architecture
 from stapy.diagnostics import NOWHERE
 from stapy.ir.program import (
     LONG,
@@ -23,22 +24,20 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.frames import Address, UnwindRow
 
-_ARGUMENTS = (5, 4, 1, 2, 8, 9)  # DWARF numbers of the registers that take arguments
-_STACK_POINTER = 7
-_KEPT = frozenset((3, 6, 12, 13, 14, 15))  # registers that functions leave as they are
 _MAX_CALLERS = 64
 
 
 class Here:
     """The call that a probe is in: what registers have now."""
 
-    def __init__(self, place: CodePlace, dwarf: DwarfFile) -> None:
+    def __init__(self, place: CodePlace, dwarf: DwarfFile, machine: Architecture = X86_64) -> None:
         self.place = place
         self.dwarf = dwarf
+        self.machine = machine
 
     def register(self, number: int) -> Expr:
         """Read a register by its DWARF number."""
-        return register(number)
+        return register(number, machine=self.machine)
 
     def address(self) -> Expr:
         """Compute the canonical frame address: the stack pointer from before the call."""
@@ -73,7 +72,7 @@ class Here:
 
     def held(self, number: int, size: int = WORD, signed: bool = False) -> Expr:
         """Read a register that a variable is in."""
-        return register(number, size, signed)
+        return register(number, size, signed, self.machine)
 
     def in_thread(self, offset: Expr) -> Expr:
         """Raise `Unavailable`: the kernel has nothing thread-local."""
@@ -89,12 +88,12 @@ class Here:
         symbol, offset, address = entrance
         if address == self.place.address:
             return self.register(number)
-        if number not in _ARGUMENTS:
+        if number not in self.machine.argument_numbers:
             raise Unavailable(
                 f"it was in a register that takes no argument when '{symbol}' was entered"
             )
         function = Entrance(symbol, self.place.module, offset)
-        which = _ARGUMENTS.index(number)
+        which = self.machine.argument_numbers.index(number)
         return EntryRegister(NOWHERE, LONG, function, which, self.address())
 
     def parameter(self, entry: int) -> Expr:
@@ -104,7 +103,7 @@ class Here:
         when no call tells.
         """
         calls = self.dwarf.calls_with(entry, self.place)[:_MAX_CALLERS]
-        back = MemoryRead(NOWHERE, LONG, add(self.address(), -WORD), WORD, False)
+        back = self._return_address()
         function = self.place.function
         value: Expr = NotKnown(
             NOWHERE, LONG, f"what the caller of '{function}' would have passed is not known"
@@ -122,12 +121,23 @@ class Here:
             raise Unavailable("it is not passed, and no caller tells what it would be")
         return value
 
+    def _return_address(self) -> Expr:
+        """Read where the call returns to: on the stack, or in the link register or its copy."""
+        if self.machine.link is None:
+            return MemoryRead(NOWHERE, LONG, add(self.address(), -WORD), WORD, False)
+        saved = self._row().saved.get(self.machine.link)
+        if saved is None:
+            return self.register(self.machine.link)
+        if saved.name != "frame":
+            raise Unavailable
+        return MemoryRead(NOWHERE, LONG, add(self.address(), saved.number), WORD, False)
+
 
 class Caller(Here):
     """The call from which another one was made: registers as they will be on return."""
 
     def __init__(self, inner: Here, place: CodePlace) -> None:
-        super().__init__(place, inner.dwarf)
+        super().__init__(place, inner.dwarf, inner.machine)
         self._inner = inner
 
     def address_of(self, address: int) -> Expr:
@@ -136,12 +146,12 @@ class Caller(Here):
 
     def register(self, number: int) -> Expr:
         """Read a register by its DWARF number; `Unavailable` for what calls may change."""
-        if number == _STACK_POINTER:
+        if number == self.machine.stack_pointer:
             return self._inner.address()
         inner = self._inner
         saved = inner._row().saved.get(number)
         if saved is None:
-            if number not in _KEPT:
+            if number not in self.machine.kept:
                 raise Unavailable
             return inner.register(number)
         if saved.name == "register":

@@ -13,7 +13,6 @@ from stapy.probes.values.evaluate import Evaluator
 from stapy.probes.values.frames import Here
 from stapy.probes.values.numbers import (
     BITS,
-    VECTORS,
     WORD,
     Unavailable,
     add,
@@ -21,7 +20,6 @@ from stapy.probes.values.numbers import (
     const,
     cut,
     mask,
-    register,
     shift_right,
 )
 
@@ -58,7 +56,7 @@ def describe(
             return TargetVariable(name, type, None, None, [frame.held(number)])
         width = size if size in (1, 2, 4, 8) else WORD
         value = frame.held(number, width, ctypes.is_signed(type))
-        return TargetVariable(name, type, value, writable=number < VECTORS)
+        return TargetVariable(name, type, value, writable=number < frame.machine.vectors[0])
     if len(ops) == 1 and ops[0].name == "bytes":
         return _in_pieces(name, type, ops, evaluator)
     if len(ops) == 1 and ops[0].name == "implicit_pointer":
@@ -167,7 +165,7 @@ def _chunks(piece: _Piece, evaluator: Evaluator) -> list[tuple[Expr, int]]:
             for at in range(0, bits, BITS)
         ]
     if len(ops) == 1 and ops[0].name == "register":
-        value: Expr = register(ops[0].first)
+        value = evaluator.frame.register(ops[0].first)
     else:
         value, is_value = evaluator.run(ops)
         if not is_value:

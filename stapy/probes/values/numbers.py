@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.arch import X86_64, Architecture
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE
 from stapy.ir.program import (
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 WORD = 8
 BITS = 8 * WORD
-VECTORS = 17  # the first of 16 that programs have
-_REGISTERS = 17  # of the DWARF numbers of x86-64 those that pt_regs has
 # Always there, and the runtime is linked with it: other addresses are told from it.
 _BASE = "register_kprobe"
 # x86-64 counts per-CPU variables of the kernel from 0, where no address is one of the kernel.
@@ -41,18 +40,24 @@ def const(value: int) -> Const:
     return Const(NOWHERE, LONG, value - (1 << 64) if value >> 63 else value)
 
 
-def register(number: int, size: int = WORD, signed: bool = False) -> ContextValue:
+def register(
+    number: int, size: int = WORD, signed: bool = False, machine: Architecture = X86_64
+) -> ContextValue:
     """Read ``size`` bytes of a register by its DWARF number; `Unavailable` for others."""
-    if number >= _REGISTERS:
+    if number >= len(machine.registers):  # those that pt_regs has
         raise Unavailable
     return ContextValue(NOWHERE, LONG, "register", number, size, signed)
 
 
-def vector(number: int, size: int = WORD) -> ContextValue:
+def vector(number: int, size: int, machine: Architecture) -> ContextValue:
     """Read the lowest bytes of a vector register of a program, by its number among those.
 
-    Raises `Unavailable` for wide ones.
+    Raises `Unavailable` for wide ones, and on machines where probes read none.
     """
+    if not machine.reads_vectors:
+        raise Unavailable(
+            f"it is in a vector register, which stapy does not read on {machine.name}"
+        )
     if not 0 <= number < 16 or size > WORD:
         raise Unavailable("it is in a wide vector register, which stapy does not read")
     return ContextValue(NOWHERE, LONG, "vector", number, size, False)

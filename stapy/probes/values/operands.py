@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stapy.debuginfo.user import sdt
+from stapy.arch import X86_64, Architecture
+from stapy.debuginfo.user import operand as sdt
 from stapy.diagnostics import NOWHERE
 from stapy.ir.program import LONG, ContextValue, Expr, MemoryRead
 from stapy.probes.values.numbers import (
@@ -20,7 +21,12 @@ from stapy.probes.values.numbers import (
 _VECTORS = 16  # the kernel keeps those behind them elsewhere
 
 
-def value(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -> Expr:
+def value(
+    operand: sdt.Operand,
+    link_address: int,
+    symbols: dict[str, int],
+    machine: Architecture = X86_64,
+) -> Expr:
     """Compute the value of an argument as 64 bits; raises `Unavailable` for what is nowhere.
 
     ``link_address`` is that of the mark, by which it is known how far the program was moved;
@@ -37,6 +43,11 @@ def value(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -> E
         address = _address(operand, link_address, symbols)
         return MemoryRead(NOWHERE, LONG, address, operand.size, operand.is_signed, True)
     if operand.kind == sdt.VECTOR:
+        if not machine.reads_vectors:
+            raise Unavailable(
+                f"'{operand.text}' is a vector register, which stapy does not read on "
+                f"{machine.name}"
+            )
         if operand.offset >= _VECTORS:
             raise Unavailable(
                 f"'{operand.text}' is a vector register of AVX-512, which stapy does not read"
@@ -67,10 +78,10 @@ def _register(register: sdt.Register, operand: sdt.Operand) -> Expr:
 def _address(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -> Expr:
     base, index = operand.base, operand.index
     parts: list[Expr] = []
-    if base is not None and base.number != sdt.RIP:
+    if base is not None and base.number != sdt.PLACE:
         parts.append(of_program(base.number, base.size))
     if index is not None:
-        step: Expr = of_program(index.number, index.size)
+        step: Expr = of_program(index.number, index.size, index.is_signed)
         if operand.scale != 1:
             step = binary("*", step, const(operand.scale))
         parts.append(step)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stapy.arch import X86_64
 from stapy.debuginfo import ctypes
 from stapy.debuginfo.dwarf.query.addresses import statement_at
 from stapy.debuginfo.errors import DebuginfoError
@@ -24,7 +23,7 @@ from stapy.probes import abi
 from stapy.probes.programs import identity
 from stapy.probes.values.frames import Here
 from stapy.probes.values.location import describe
-from stapy.probes.values.numbers import VECTORS, Unavailable, add, binary, const, vector
+from stapy.probes.values.numbers import Unavailable, add, binary, const, vector
 from stapy.probes.values.operands import moved, of_program
 from stapy.probes.values.variables import where_else
 from stapy.record import replace
@@ -32,14 +31,13 @@ from stapy.record import replace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stapy.arch import Architecture
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.user.file import UserFile
     from stapy.debuginfo.user.tls import TlsBlock
     from stapy.services import Services
 
-_ARGUMENTS = (5, 4, 1, 2, 8, 9)  # DWARF numbers of the registers that take arguments
-_RESULT, _STACK = 0, 7
 _WORD = 8
 
 
@@ -47,9 +45,14 @@ class _InProgram(Here):
     """The call that a probe of a program is in."""
 
     def __init__(
-        self, place: CodePlace, dwarf: DwarfFile, address: int, block: TlsBlock | None
+        self,
+        place: CodePlace,
+        dwarf: DwarfFile,
+        address: int,
+        block: TlsBlock | None,
+        machine: Architecture,
     ) -> None:
-        super().__init__(place, dwarf)
+        super().__init__(place, dwarf, machine)
         self._probe = address
         self._block = block
 
@@ -59,11 +62,10 @@ class _InProgram(Here):
 
     def held(self, number: int, size: int = _WORD, signed: bool = False) -> Expr:
         """Read a register that a variable is in; vectors have bits of numbers."""
-        return (
-            vector(number - VECTORS, size)
-            if number >= VECTORS
-            else super().held(number, size, signed)
-        )
+        first = self.machine.vectors[0]
+        if number >= first:
+            return vector(number - first, size, self.machine)
+        return super().held(number, size, signed)
 
     def in_thread(self, offset: Expr) -> Expr:
         """Compute an address in the thread's block of the file."""
@@ -96,7 +98,7 @@ def scope(
     if place is None:
         return None
     found = _entry_scope(file, place, dwarf, address, services)
-    return _return_scope(found, place, dwarf, services) if is_return else found
+    return _return_scope(found, place, dwarf, services, file.machine) if is_return else found
 
 
 def in_thread(block: TlsBlock | None, where: Callable[[int], Expr], offset: Expr) -> Expr:
@@ -141,7 +143,7 @@ def _entry_scope(
     file: UserFile, place: CodePlace, dwarf: DwarfFile, address: int, services: Services
 ) -> TargetScope:
     block: TlsBlock | None = services.debuginfo.safe(None, tls.block_of, file)
-    here = _InProgram(place, dwarf, address, block)
+    here = _InProgram(place, dwarf, address, block, file.machine)
     variables: dict[str, TargetVariable] = {}
     unavailable: dict[str, Callable[[], str]] = {}
     parameters: list[str] = []
@@ -150,15 +152,20 @@ def _entry_scope(
     if block is None and tls.has_variables(file):
         missing += ", but for thread-local ones: the file does not tell where threads have them"
     try:
-        passed = _passed(place, dwarf)
+        passed = _passed(place, dwarf, file.machine)
         for variable in dwarf.variables(place):
             name = "$" + variable.name
             (parameters if variable.is_parameter else locals_).append(name)
-            if variable.is_parameter and name in passed:
-                variables[name] = in_program(passed[name])
+            if variable.is_parameter and passed is not None and name in passed:
+                variables[name] = in_program(passed[name], file.machine)
+                continue
+            if variable.is_parameter and passed is not None and not file.machine.reads_vectors:
+                # What is told of the entry holds behind it: on the stack nothing is stored yet.
+                unavailable[name] = partial(str, abi.IN_VECTORS)
                 continue
             try:
-                variables[name] = in_program(describe(variable, place, dwarf, here))
+                described = describe(variable, place, dwarf, here)
+                variables[name] = in_program(described, file.machine)
             except Unavailable as error:
                 unavailable[name] = partial(where_else, variable, place, dwarf, str(error))
     except DebuginfoError as error:  # what was read before the damage is good
@@ -284,27 +291,36 @@ class _Statics:
         return None if found is None else (found[0], self._where(found[1]))
 
 
-def _passed(place: CodePlace, dwarf: DwarfFile) -> dict[str, TargetVariable]:
+def _passed(
+    place: CodePlace, dwarf: DwarfFile, machine: Architecture
+) -> dict[str, TargetVariable] | None:
     """Describe parameters where callers put them, by name.
 
     Debug information tells of a function's entry what holds behind it: without optimisation,
     places on the stack where nothing was stored yet; with it, values that were changed
-    without an instruction.  Of a copy that the compiler made only it knows the parameters.
+    without an instruction.  Of a copy that the compiler made only it knows the parameters: None
+    there, and where no call puts any.
     """
     if not place.is_exact or is_clone(place.symbol):
-        return {}
-    return {
-        row.name: row for row in abi.parameters(dwarf.prototype(place), X86_64, with_vectors=True)
-    }
+        return None
+    prototype = dwarf.prototype(place)
+    if prototype.own_convention:
+        return None
+    found = abi.parameters(prototype, machine, with_vectors=True)
+    return {row.name: row for row in found}
 
 
 def _return_scope(
-    entry: TargetScope, place: CodePlace, dwarf: DwarfFile, services: Services
+    entry: TargetScope,
+    place: CodePlace,
+    dwarf: DwarfFile,
+    services: Services,
+    machine: Architecture,
 ) -> TargetScope:
     prototype = services.debuginfo.safe(None, dwarf.prototype, place)
-    result = abi.result(prototype, X86_64, with_vectors=True) if prototype is not None else None
-    own = {"$return": in_program(result)} if result is not None else {}
-    unknown = abi.unknown_result(prototype, X86_64)
+    result = abi.result(prototype, machine, with_vectors=True) if prototype is not None else None
+    own = {"$return": in_program(result, machine)} if result is not None else {}
+    unknown = abi.unknown_result(prototype, machine)
     shown = [*own, *unknown]
     names = entry.groups["$$parms"]
     return TargetScope(
@@ -324,7 +340,7 @@ def _return_scope(
 # --- from the kernel's terms to the program's --------------------------------
 
 
-def in_program(variable: TargetVariable) -> TargetVariable:
+def in_program(variable: TargetVariable, machine: Architecture) -> TargetVariable:
     """Give a variable the registers and the memory of the program."""
     behind = variable.behind
     if behind is not None:
@@ -332,36 +348,37 @@ def in_program(variable: TargetVariable) -> TargetVariable:
 
         def behind() -> TargetVariable | str:
             found = inner()
-            return found if isinstance(found, str) else in_program(found)
+            return found if isinstance(found, str) else in_program(found, machine)
 
     result = replace(
         variable,
-        value=_expression(variable.value),
-        address=_expression(variable.address),
-        parts=[part for part in map(_expression, variable.parts) if part is not None],
+        value=_expression(variable.value, machine),
+        address=_expression(variable.address, machine),
+        parts=[part for row in variable.parts if (part := _expression(row, machine)) is not None],
         behind=behind,
         is_user=True,
     )
     return result
 
 
-def _expression(value: Expr | None) -> Expr | None:
+def _expression(value: Expr | None, machine: Architecture) -> Expr | None:
     if isinstance(value, ContextValue) and value.name == "stack_arg":
-        address = add(of_program(_STACK), _WORD * (value.index + 1))
+        above = _WORD * value.index + machine.stack_arguments
+        address = add(of_program(machine.stack_pointer), above)
         return MemoryRead(NOWHERE, LONG, address, value.size, value.signed, True)
     for node in walk(value) if value is not None else ():
         if isinstance(node, MemoryRead):
             node.is_user = True
         elif isinstance(node, ContextValue):
-            _register(node)
+            _register(node, machine)
     return value
 
 
-def _register(node: ContextValue) -> None:
+def _register(node: ContextValue, machine: Architecture) -> None:
     if node.name == "arg":
-        node.index = _ARGUMENTS[node.index]
+        node.index = machine.argument_numbers[node.index]
     elif node.name == "return":
-        node.index = _RESULT
+        node.index = machine.results[0]
     elif node.name != "register":
         return
     node.name = "program_register"

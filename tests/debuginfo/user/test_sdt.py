@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo.user import sdt
+from stapy.debuginfo.user import operand, operands, sdt
 from stapy.debuginfo.user.programs import Programs
 from tests.debuginfo.user.sources import compiled, run
 
@@ -139,41 +139,45 @@ def test_a_file_without_marks_has_none(programs: Programs, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "kind", "fields"),
     [
-        ("8@%rax", sdt.REGISTER, {"base": (RAX, 8, 0), "size": 8}),
-        ("-4@%ebp", sdt.REGISTER, {"base": (RBP, 4, 0), "size": 4, "is_signed": True}),
-        ("2@%r10w", sdt.REGISTER, {"base": (10, 2, 0), "size": 2}),
-        ("1@%ah", sdt.REGISTER, {"base": (RAX, 1, 8), "size": 1}),
-        ("-1@%sil", sdt.REGISTER, {"base": (RSI, 1, 0)}),
-        ("%rdi", sdt.REGISTER, {"base": (RDI, 8, 0), "size": 8}),
-        ("8f@%xmm1", sdt.VECTOR, {"offset": 1, "is_float": True}),
-        ("-4@$-1", sdt.CONSTANT, {"offset": -1}),
-        ("8@$0x1f", sdt.CONSTANT, {"offset": 31}),
-        ("4@$5+3", sdt.CONSTANT, {"offset": 8}),
-        ("8@$value+8", sdt.ADDRESS, {"offset": 8, "symbols": ((1, "value"),)}),
-        ("-4@112(%rsp)", sdt.MEMORY, {"offset": 112, "base": (RSP, 8, 0)}),
-        ("8@(%rbx)", sdt.MEMORY, {"offset": 0, "base": (RBX, 8, 0)}),
-        ("8@-8(%rbp)", sdt.MEMORY, {"offset": -8, "base": (RBP, 8, 0)}),
+        ("8@%rax", operand.REGISTER, {"base": (RAX, 8, 0), "size": 8}),
+        ("-4@%ebp", operand.REGISTER, {"base": (RBP, 4, 0), "size": 4, "is_signed": True}),
+        ("2@%r10w", operand.REGISTER, {"base": (10, 2, 0), "size": 2}),
+        ("1@%ah", operand.REGISTER, {"base": (RAX, 1, 8), "size": 1}),
+        ("-1@%sil", operand.REGISTER, {"base": (RSI, 1, 0)}),
+        ("%rdi", operand.REGISTER, {"base": (RDI, 8, 0), "size": 8}),
+        ("8f@%xmm1", operand.VECTOR, {"offset": 1, "is_float": True}),
+        ("-4@$-1", operand.CONSTANT, {"offset": -1}),
+        ("8@$0x1f", operand.CONSTANT, {"offset": 31}),
+        ("4@$5+3", operand.CONSTANT, {"offset": 8}),
+        ("8@$value+8", operand.ADDRESS, {"offset": 8, "symbols": ((1, "value"),)}),
+        ("-4@112(%rsp)", operand.MEMORY, {"offset": 112, "base": (RSP, 8, 0)}),
+        ("8@(%rbx)", operand.MEMORY, {"offset": 0, "base": (RBX, 8, 0)}),
+        ("8@-8(%rbp)", operand.MEMORY, {"offset": -8, "base": (RBP, 8, 0)}),
         (
             "4@-12(%rdx,%rcx,4)",
-            sdt.MEMORY,
+            operand.MEMORY,
             {"offset": -12, "base": (RDX, 8, 0), "index": (RCX, 8, 0), "scale": 4},
         ),
-        ("8@(%rax, %rsi)", sdt.MEMORY, {"index": (RSI, 8, 0), "scale": 1}),
-        ("8@16(,%rsi,8)", sdt.MEMORY, {"base": None, "index": (RSI, 8, 0), "scale": 8}),
-        ("8@value(%rip)", sdt.MEMORY, {"base": (sdt.RIP, 8, 0), "symbols": ((1, "value"),)}),
-        ("8@8+value-4(%rip)", sdt.MEMORY, {"offset": 4, "symbols": ((1, "value"),)}),
-        ("8@value+16", sdt.MEMORY, {"offset": 16, "symbols": ((1, "value"),), "base": None}),
-        ("8@a-b(%rax)", sdt.MEMORY, {"symbols": ((1, "a"), (-1, "b"))}),
-        ("8@4096", sdt.MEMORY, {"offset": 4096, "base": None}),
+        ("8@(%rax, %rsi)", operand.MEMORY, {"index": (RSI, 8, 0), "scale": 1}),
+        ("8@16(,%rsi,8)", operand.MEMORY, {"base": None, "index": (RSI, 8, 0), "scale": 8}),
+        (
+            "8@value(%rip)",
+            operand.MEMORY,
+            {"base": (operand.PLACE, 8, 0), "symbols": ((1, "value"),)},
+        ),
+        ("8@8+value-4(%rip)", operand.MEMORY, {"offset": 4, "symbols": ((1, "value"),)}),
+        ("8@value+16", operand.MEMORY, {"offset": 16, "symbols": ((1, "value"),), "base": None}),
+        ("8@a-b(%rax)", operand.MEMORY, {"symbols": ((1, "a"), (-1, "b"))}),
+        ("8@4096", operand.MEMORY, {"offset": 4096, "base": None}),
     ],
 )
 def test_operands_are_parsed(text: str, kind: str, fields: dict[str, object]) -> None:
-    (found,) = sdt.operands(text)
+    (found,) = operands.operands(text)
     assert found.kind == kind
     assert found.text == text
     for name, value in fields.items():
         have = getattr(found, name)
-        if isinstance(have, sdt.Register):
+        if isinstance(have, operand.Register):
             have = (have.number, have.size, have.shift)
         assert have == value, name
 
@@ -184,12 +188,12 @@ def test_operands_are_parsed(text: str, kind: str, fields: dict[str, object]) ->
      "8@value@GOTPCREL(%rip)", "8@(%al)", "8@(%rax,%rsp)", "8@$a b"],
 )  # fmt: skip
 def test_unknown_operands_are_that_and_nothing_else(text: str) -> None:
-    assert sdt.operand(text).kind == sdt.UNKNOWN
+    assert operands.operand(text).kind == operand.UNKNOWN
 
 
 def test_operands_are_told_apart() -> None:
     texts = [
-        row.text for row in sdt.operands("8@%rax  -4@8(%rdx, %rcx, 4) 8@$value+8\t4@(,%rsi,8)")
+        row.text for row in operands.operands("8@%rax  -4@8(%rdx, %rcx, 4) 8@$value+8\t4@(,%rsi,8)")
     ]
     assert texts == ["8@%rax", "-4@8(%rdx, %rcx, 4)", "8@$value+8", "4@(,%rsi,8)"]
 
@@ -224,4 +228,4 @@ def test_marks_of_installed_programs_are_those_of_readelf(programs: Programs, na
         counter = file.address_of(mark.semaphore) if mark.semaphore else 0
         assert counter == int(semaphore, 16)
         assert file.read(mark.address, 1) == b"\x90"
-        assert all(row.kind != sdt.UNKNOWN for row in sdt.operands(mark.arguments))
+        assert all(row.kind != operand.UNKNOWN for row in operands.operands(mark.arguments))

@@ -271,6 +271,8 @@ class _Program:
             elif code in (0x0A, 0x0B):
                 self._keep(code)
                 at += 1
+            elif code == 0x2D:  # arm64: the return address is signed from here on, or not any more
+                at += 1
             elif code in (0x0C, 0x0D, 0x0E, 0x0F, 0x12, 0x13):
                 at = self._frame(data, at + 1, code)
             else:

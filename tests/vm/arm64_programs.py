@@ -1,0 +1,134 @@
+"""Programs for guests of arm64, made by the cross compiler: without a C library, as it has none."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from stapy.arch import ARM64, host
+from stapy.paths import data_dir
+from stapy.vm.machine import Machine
+
+_CALL = """\
+static long call(long number, long a, long b, long c)
+{
+	register long x8 asm("x8") = number;
+	register long x0 asm("x0") = a;
+	register long x1 asm("x1") = b;
+	register long x2 asm("x2") = c;
+
+	asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+	return x0;
+}
+#define APART __attribute__((noinline, noclone))
+"""
+FUNCTIONS = f"""\
+{_CALL}
+struct pair {{ int a; long b; }};
+struct large {{ long a, b, c; }};
+struct point {{ double x, y, z; }};
+static int counter = 5;
+static char thread[64] __attribute__((aligned(16)));
+static volatile __thread long own;
+
+APART long add(int a, unsigned long b, const char *text, struct pair p)
+{{
+	long local = a + b + p.a + p.b;
+
+	call(64, 1, (long)text, 6);
+	counter += a;
+	return -local;
+}}
+APART int mixed(struct large b, double d, int last, struct point at, signed char c)
+{{
+	return (int)b.c - last + (int)d + c + (int)at.y;
+}}
+APART struct large whole(long a) {{ return (struct large){{ a, a + 1, a + 2 }}; }}
+APART double real(int a) {{ return a * 0.5; }}
+APART long many(long a, long b, long c, long d, long e, long f, long g, long h, long i, short j)
+{{
+	return i * 10 + j + a + b + c + d + e + f + g + h;
+}}
+APART int factorial(int n) {{ return n < 2 ? 1 : n * factorial(n - 1); }}
+int run(int argc)
+{{
+	struct pair p = {{ 3, 4 }};
+	struct large b = {{ 1, 22, 333 }};
+	long r = add(argc, 2, "hello\\n", p);
+
+	r += mixed(b, 1.5, 7, (struct point){{ 1, 2, 3 }}, 'x') + whole(5).c + (long)real(8);
+	own = 41;
+	r += many(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + factorial(5);
+	return counter == 6 && r == 706 ? 0 : 1;
+}}
+void _start(void)
+{{
+	asm volatile("msr tpidr_el0, %0" : : "r"(thread)); /* as a C library does */
+	call(93, run(1), 0, 0);
+}}
+"""
+MARKS = f"""\
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+{_CALL}
+#define COUNTER(name) unsigned short name##_semaphore __attribute__((section(".probes")))
+COUNTER(marked_plain);
+COUNTER(marked_operands);
+COUNTER(marked_counted);
+struct row {{ int small; long large; }};
+
+APART long told(int n, const char *text, struct row *rows, unsigned char byte)
+{{
+	volatile int local = n * 3;
+
+	DTRACE_PROBE2(marked, plain, n, text);
+	DTRACE_PROBE5(marked, operands, local, -7, rows[n].large, rows[n].small, byte);
+	if (*(volatile unsigned short *)&marked_counted_semaphore)
+		DTRACE_PROBE1(marked, counted, (long)marked_counted_semaphore);
+	return local;
+}}
+void _start(void)
+{{
+	struct row rows[3] = {{ {{ 1, 2 }}, {{ -3, 1L << 40 }}, {{ 5, 6 }} }};
+
+	call(93, told(1, "one", rows, 200) == 3 ? 0 : 1, 0, 0);
+}}
+"""
+SOURCES = {"functions": FUNCTIONS, "bare": FUNCTIONS, "marks": MARKS}
+
+
+def compiler() -> str:
+    """Name the compiler that makes programs for arm64 here, "" for none."""
+    name = "gcc" if host() is ARM64 else f"{ARM64.cross}gcc-12"
+    return shutil.which(name) or ""
+
+
+def made(folder: Path) -> dict[str, Path]:
+    """Compile all of them."""
+    found = {}
+    for name, text in SOURCES.items():
+        source, program = folder / f"{name}.c", folder / name
+        source.write_text(text)
+        words = [
+            *(
+                "-g0" if name == "bare" else "-g",
+                "-O1",
+                "-nostdlib",
+                "-static",
+                "-fno-builtin",
+                "-fno-stack-protector",
+            ),
+            *(f"-I{data_dir('include')}", str(source), "-o", str(program)),
+        ]
+        subprocess.run([compiler(), *words], check=True)
+        found[name] = program
+    return found
+
+
+def install(guest: Machine, programs: dict[str, Path]) -> None:
+    """Put them where they are here: a guest of another architecture has files of its own."""
+    for path in programs.values():
+        words = f"mkdir -p {path.parent} && cp {guest.push(path)} {path} && chmod 755 {path}"
+        result = guest.run(["sh", "-c", words])
+        assert result.status == 0, result.stderr
