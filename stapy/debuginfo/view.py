@@ -1,8 +1,11 @@
-"""Whose files the names of programs mean: ours, or those of a process (``--target-namespaces``).
+"""Whose files the names of programs mean: ours, those of a process (``--target-namespaces``), or
+those of a guest of another architecture (``--vm``), which has a file tree of its own.
 
-Its mount namespace is looked into from outside, by ``/proc/PID/root``: a path that is found there
-begins with that, so whoever opens it finds the file without being told of any namespace.  Links
-are followed as that process would follow them, for the kernel would take absolute ones for ours.
+A process's mount namespace is looked into from outside, by ``/proc/PID/root``: a path that is
+found there begins with that, so whoever opens it finds the file without being told of any
+namespace.  Links are followed as that process would follow them, for the kernel would take absolute
+ones for ours.  A guest's tree is a folder here, which its paths begin with as long as they are
+looked at; the module has them as the guest does (`there`).
 """
 
 from __future__ import annotations
@@ -17,12 +20,29 @@ from stapy.kernel.roots import inside, open_place, status
 
 _WILDCARDS = set("*?[")
 _root = ""
+_is_tree = False  # the root is a folder of ours, which nobody knows where the module runs
 
 
 def look_in(pid: int | None) -> None:
     """Let names mean files of a process from now on; of our own without one."""
-    global _root
-    _root = f"/proc/{pid}/root" if pid else ""
+    global _root, _is_tree
+    _root, _is_tree = f"/proc/{pid}/root" if pid else "", False
+
+
+def look_in_tree(folder: str) -> None:
+    """Let names mean files of a tree from now on, which will be the root where the module runs."""
+    global _root, _is_tree
+    _root, _is_tree = folder, True
+
+
+def is_tree() -> bool:
+    """Tell whether names mean files of a tree."""
+    return _is_tree
+
+
+def there(path: Path | str) -> str:
+    """Return how a file is called where the module runs."""
+    return shown(path) if _is_tree else str(path)
 
 
 def root() -> str:
@@ -134,6 +154,8 @@ def _entries(folder: str) -> list[tuple[str, bool]]:
 
 def place() -> str:
     """Say for a message where something was not found, "" for our own files."""
+    if _is_tree:
+        return f" among the programs of guests, in {_root}"
     return "" if not _root else f" in the name spaces of process {_root.split('/')[2]}"
 
 

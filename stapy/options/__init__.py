@@ -67,6 +67,7 @@ class Options(Record):
     namespaces: int | None = None  # --target-namespaces: of which process
     # What tells that process from another one of its number, see `stapy.run.inside`.
     namespaces_of: ProcessIdentity | None = None
+    tree: str = ""  # the file tree of the guest of --vm, where that is not ours
     timeout: float | None = None  # -T seconds
     rotate: str | None = None  # -S
     flight_recorder: bool = False  # -F

@@ -52,8 +52,8 @@ class ProgramSite(Record):
 
         The program that processes must run may be of any build.
         """
-        own = {str(self.file.path): identity(self.file)}
-        return {self.program: "", **own} if self.program else own
+        own = {view.there(self.file.path): identity(self.file)}
+        return {view.there(self.program): "", **own} if self.program else own
 
     def row(
         self,
@@ -71,8 +71,8 @@ class ProgramSite(Record):
         """
         return {
             "point": point,
-            "file": str(self.file.path),
-            "program": self.program,
+            "file": view.there(self.file.path),
+            "program": view.there(self.program) if self.program else None,
             "pid": self.pid,
             "offset": offset + distance,
             "distance": distance,

@@ -104,6 +104,7 @@ class Session(Passes):
         self.texts = inputs.read_texts(self)
         kernel = inputs.find_kernel(self)
         checks.check_architecture(self, kernel)
+        checks.look_in_guests(self, kernel)
         if question:
             return self.answer(kernel)
         return self._take_passes(kernel)

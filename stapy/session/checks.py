@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.arch import architecture, architecture_of_debian, host_name
 from stapy.debuginfo import view
+from stapy.paths import is_dir
 from stapy.run.errors import RunError
 from stapy.trust import why_untrusted
 
@@ -30,6 +31,19 @@ def check_architecture(session: Passes, kernel: Kernel) -> None:
         hint=f"--vm={kernel.release} runs it in a virtual machine; -r {kernel.release} -p4 -m NAME "
         "makes the module, and stapy-run NAME.ko runs it on such a machine",
     )
+
+
+def look_in_guests(session: PassMessages, kernel: Kernel) -> None:
+    """Let names of programs mean those of the guest, where it has others than this machine."""
+    machine = architecture(kernel.arch)
+    if not session.options.vm or kernel.arch == host_name() or machine is None:
+        return
+    from stapy.kernel.userland import root_of
+
+    tree = root_of(machine.debian)
+    if is_dir(tree):  # else the guest does not boot, and says how to get it
+        session.options.tree = str(tree)
+        view.look_in_tree(str(tree))
 
 
 def check_tree(session: PassMessages, kernel: Kernel) -> None:

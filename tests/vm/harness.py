@@ -180,9 +180,13 @@ class ScriptResult(Record):
 
 
 def build(release: str, words: list[str], folder: Path, stdin: str | None = None) -> Built:
-    """Run passes 1 to 4 for a kernel, by the real command line."""
+    """Run passes 1 to 4 for a kernel, by the real command line.
+
+    With `--vm` among the words, names of programs mean those of the guest.
+    """
+    which = [] if any(word.startswith("--vm=") for word in words) else ["-r", release]
     done = forks.run(
-        ["-p4", "-r", release, *_unhurried(release, words)],
+        ["-p4", *which, *_unhurried(release, words)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         given=stdin,

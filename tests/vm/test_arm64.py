@@ -178,6 +178,24 @@ probe process("{marks}").provider("marked").mark("operands") {
 }
 probe process("{marks}").mark("counted") { printf("counted %d\\n", $arg1) }
 """
+# Programs and libraries of the guest's own file tree: bash, its libc, Python with its marks.
+OWN = """\
+# args: --vm={release}
+# command: /bin/bash -c 'f() { :; }; f; f; python3.11 -sS -c "import gc; gc.collect()"'
+# expect: ^entries 1, returns 1, allocations 1, calls 1, collections 1$
+global entries, returns, allocations, calls, collections
+probe process("/bin/bash").function("execute_command") { entries++ }
+probe process("/bin/bash").function("execute_command").return { returns++ }
+probe process("bash").library("libc.so.6").function("malloc") {
+  if (ulong_arg(1)) allocations++
+}
+probe process("bash").plt("malloc") { calls++ }
+probe process("/usr/bin/python3.11").mark("gc__start") { collections++ }
+probe end {
+  printf("entries %d, returns %d, allocations %d, calls %d, collections %d\\n", entries > 0,
+         returns > 0, allocations > 0, calls > 0, collections > 0)
+}
+"""
 SCRIPTS = {
     **{name: texts()[name] for name in FAMILIES},
     "statistics": STATISTICS,
@@ -189,6 +207,7 @@ SCRIPTS = {
     "entries": ENTRIES,
     "variables": VARIABLES,
     "marks": MARKS,
+    "own programs": OWN,
 }
 
 pytestmark = pytest.mark.vm
@@ -229,7 +248,7 @@ def named(text: str, programs: dict[str, Path]) -> str:
     line = arm64_programs.FUNCTIONS.splitlines().index("\tcounter += a;") + 1
     for name, path in programs.items():
         text = text.replace(f"{{{name}}}", str(path))
-    return text.replace("{line}", str(line))
+    return text.replace("{line}", str(line)).replace("{release}", RELEASE)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

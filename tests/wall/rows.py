@@ -183,7 +183,10 @@ def _cell(
     release: str, words: list[str], case: Case, machine: Machine | None, folder: Path
 ) -> list[str]:
     folder.mkdir()
-    made = build(release, ["--message-format=json", "-m", f"wall_{folder.name}", *words], folder)
+    # Names of programs mean those of a guest of another architecture.
+    where = [f"--vm={release}"] if machine is not None and machine.kernel.is_foreign() else []
+    options = ["--message-format=json", "-m", f"wall_{folder.name}", *where]
+    made = build(release, [*options, *words], folder)
     if made.module is None:
         return _refusal(made.stderr)
     if machine is None:

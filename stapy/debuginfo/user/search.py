@@ -179,7 +179,12 @@ def program(name: str) -> str | None:
 
 @remembered
 def own_program(name: str) -> str | None:
-    """Find what we ourselves would start by a name, whoever's files are probed; or None."""
+    """Find what we ourselves would start by a name, whoever's files are probed; or None.
+
+    Where a guest of another architecture starts it, it is one of that guest's.
+    """
+    if view.is_tree():
+        return find(name)
     if "/" in name:
         return _real_here(name)
     for folder in _words_of_path(None):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy.arch import host
+from stapy.debuginfo import view
 from stapy.debuginfo.user.file import machine_of
 from stapy.paths import is_file
 from stapy.probes.families.uprobe import shift
@@ -83,16 +83,12 @@ def _check_options(services: Services) -> None:
 
 
 def _unfit(path: str, services: Services) -> str:
-    """Say why nothing will be known of a program of ``-d``, "" when something may.
-
-    A guest of another architecture has files of its own, which are not looked at here.
-    """
+    """Say why nothing will be known of a program of ``-d``, "" when something may."""
     programs = services.debuginfo.programs
-    if services.options.vm and programs.machine is not host():
-        return ""
-    if not is_file(Path(path)):
+    place = Path(view.real(path) if view.is_tree() else path)
+    if not is_file(place):
         return "no such file"
-    found = machine_of(Path(path))
+    found = machine_of(place)
     if found in ("", programs.machine.name):
         return ""
     return f"it is for {found}, not for {programs.machine.name}"

@@ -66,7 +66,7 @@ class ProcessSite(Record):
     @property
     def user_files(self) -> dict[str, str]:
         """The file that the consumer must open; whatever build it is."""
-        return {self.user_file: ""} if self.user_file else {}
+        return {view.there(self.user_file): ""} if self.user_file else {}
 
 
 class ProcessFamily:
@@ -166,7 +166,7 @@ class ProcessFamily:
             {
                 "point": point,
                 "event": CText(EVENTS[site.event]),
-                "file": site.user_file,
+                "file": view.there(site.user_file) if site.user_file else None,
                 "pid": site.pid,
                 "optional": site.optional,
                 "reads_args": reads_args and site.event == "syscall",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import view
 from stapy.debuginfo.user import processes, search
 from stapy.debuginfo.user.datasymbols import DataSymbol, DataSymbols, is_pattern
 from stapy.debuginfo.user.file import UserFileError
@@ -87,8 +88,8 @@ class TaskEventSite(Record):
     def user_files(self) -> dict[str, str]:
         """The file that the consumer must open: this build of it, if it has the address."""
         if self.file is not None:
-            return {str(self.file.path): programs.identity(self.file)}
-        return {self.user_file: ""} if self.user_file else {}
+            return {view.there(self.file.path): programs.identity(self.file)}
+        return {view.there(self.user_file): ""} if self.user_file else {}
 
     @property
     def counter(self) -> str:
@@ -153,7 +154,7 @@ class TaskEventFamily:
             return f"process({pid})"
         if first.arg is not None:
             site.user_file = program_paths.run_by(first, services, optional=site.optional)
-            return f"process({quote_name(site.user_file)})"
+            return f"process({quote_name(view.shown(site.user_file))})"
         options = services.options
         if options.command is None and not options.target:
             raise PointError(
@@ -219,7 +220,7 @@ class TaskEventFamily:
         first = found["process"]
         if first.arg is None:
             site.user_file = program_paths.of_target(first, services)
-            shown = f"process({quote_name(site.user_file)})"
+            shown = f"process({quote_name(view.shown(site.user_file))})"
         else:
             shown = self._whose(site, first, services)
         words = [
@@ -273,7 +274,7 @@ class TaskEventFamily:
         return [
             {
                 "point": point,
-                "file": site.user_file,
+                "file": view.there(site.user_file) if site.user_file else None,
                 "pid": site.pid,
                 "optional": site.optional,
                 "length": site.length,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo import ctypes
+from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.dwarf.query.addresses import statement_at
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.symbols.clones import is_clone
@@ -244,7 +244,7 @@ def of_other_file(path: str, name: str, services: Services) -> tuple[ctypes.CTyp
     code = file.code_offset(start)
     if code is None:
         return None
-    here = FileImage(NOWHERE, LONG, path, identity(file), code)
+    here = FileImage(NOWHERE, LONG, view.there(path), identity(file), code)
     return statics(path, lambda address: add(here, address - start), services)(name)
 
 

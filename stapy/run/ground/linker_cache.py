@@ -16,7 +16,7 @@ CPUINFO = "/proc/cpuinfo"
 # Where the linker looks without a word from anybody.
 FOLDERS = (
     *("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"),
-    *("/lib", "/usr/lib"),
+    *("/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib", "/usr/lib"),
 )
 MOST = 1 << 24  # bytes of a cache that are read
 _MAGIC = b"glibc-ld.so.cache1.1"

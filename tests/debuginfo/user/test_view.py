@@ -6,16 +6,22 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from stapy.arch import host_name
 from stapy.cache import Cache
 from stapy.debuginfo import view
 from stapy.debuginfo.dwarf.files.paths import existing
 from stapy.debuginfo.user import libraries, linker_cache, search
 from stapy.debuginfo.user.programs import Programs
+from stapy.kernel import userland
+from stapy.options import Options
 from stapy.run import beforehand, inside
 from stapy.run.ground import links
+from stapy.session import checks
 from tests.debuginfo.user.sources import LIBRARY, compiled
 from tests.elaborate.support import run
 from tests.probes.test_begin_end import rows
@@ -94,6 +100,43 @@ def test_places_of_a_program_there(root: Path) -> None:
     (row,) = rows('probe process("script").begin { println(1) }', "process")
     assert row["point"] == 'process("/usr/lib/tools/tool").begin'
     assert row["file"] == f"{root}/usr/lib/tools/tool"
+
+
+def test_places_of_a_guests_program(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are found in the tree that will be its root, and called there as it calls them."""
+    monkeypatch.setattr(view, "_is_tree", True)
+    tool, library = "/usr/lib/tools/tool", "/lib64/libhere.so"
+    head = 'process("tool").library("libhere.so")'
+    (row,) = rows(f'probe {head}.function("outside") {{ println(1) }}', "uprobe")
+    assert (row["file"], row["program"]) == (library, tool)
+    for words in ('process("script").begin', "process.begin"):
+        found = rows(f"probe {words} {{ println(1) }}", "process")
+        assert [row["file"] for row in found] == [tool if "script" in words else None]
+    result = run(f'probe {head}.function("outside"), process("tool").end {{ println(1) }}')
+    assert result.program is not None
+    files = [site.user_files for probe in result.program.probes for site in probe.sites]
+    assert [sorted(row) for row in files] == [[library, tool], [tool]]
+    # The command is one of the guest as well, by its path or by ours.
+    for command in ("tool -x", "/bin/tool"):
+        (row,) = rows('probe process.function("main") { println(1) }', "uprobe", command=command)
+        assert row["file"] == tool
+    (item,) = run('probe process("sh").begin { println(1) }').diagnostics.items
+    assert item.notes == [
+        f"no folder of $PATH has a program of this name among the programs of guests, in {root}"
+    ]
+
+
+def test_whose_names_are_meant(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A guest of this machine's architecture has this machine's files."""
+    monkeypatch.setattr(userland, "root_of", lambda debian: root)
+    own = host_name()
+    cases = [("arm64", True, str(root)), ("arm64", False, ""), (own, True, ""), ("s390", True, "")]
+    for arch, vm, found in cases:
+        view.look_in(None)
+        session = SimpleNamespace(options=Options(vm=vm))
+        checks.look_in_guests(cast("Any", session), cast("Any", SimpleNamespace(arch=arch)))
+        assert (view.root(), view.is_tree(), session.options.tree) == (found, bool(found), found)
+    view.look_in(None)
 
 
 @pytest.mark.parametrize(
