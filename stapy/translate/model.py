@@ -13,9 +13,8 @@ from stapy.translate.lower import embedded, functions, handlers
 from stapy.translate.lower.signatures import signature
 from stapy.translate.sharing import SharedBody, share
 from stapy.translate.sites import Sites, row_of
-from stapy.translate.state import Unit
+from stapy.translate.state import Unit, all_handlers
 from stapy.translate.tables import conditions
-from stapy.translate.tables.sizes import StringSizes
 
 if TYPE_CHECKING:
     from stapy.translate.templating import Model
@@ -168,9 +167,6 @@ def _pointers(unit: Unit) -> list[dict[str, str]]:
 
 def _storage(unit: Unit) -> list[Model]:
     rows = []
-    sizes = StringSizes(
-        unit.program, all_handlers(unit.program), unit.string_room, unit.limits.array_string_room
-    )
     for var in unit.storage:
         fields = [("name", string_literal(var.name))]
         target = "map" if var.keys else "stat"
@@ -179,7 +175,7 @@ def _storage(unit: Unit) -> list[Model]:
         if var.keys:
             fields.append(("nkeys", str(len(var.keys))))
             fields.append(("keys", "{ " + ", ".join(KINDS[key] for key in var.keys) + " }"))
-            fields += _string_fields(unit, sizes, var)
+            fields += _string_fields(unit, var)
         if var.wraps:
             fields.append(("wrap", "1"))
         if var.size_set:
@@ -192,14 +188,14 @@ def _storage(unit: Unit) -> list[Model]:
     return rows
 
 
-def _string_fields(unit: Unit, sizes: StringSizes, var: p.Global) -> list[tuple[str, str]]:
+def _string_fields(unit: Unit, var: p.Global) -> list[tuple[str, str]]:
     """Say how long the strings of an array can be, where that is less than MAXSTRINGLEN."""
     fields = []
-    keys = sizes.keys(var)
+    keys = unit.sizes.keys(var)
     if any(keys):
         fields.append(("key_bytes", "{ " + ", ".join(map(str, keys)) + " }"))
-    if sizes.value(var):
-        fields.append(("value_bytes", str(sizes.value(var))))
+    if unit.sizes.value(var):
+        fields.append(("value_bytes", str(unit.sizes.value(var))))
     return fields
 
 
@@ -242,16 +238,6 @@ def _any_tables(unit: Unit) -> list[dict[str, str]]:
 
 
 # --- code ---------------------------------------------------------------------
-
-
-def all_handlers(program: p.Program) -> list[p.Handler]:
-    """List every handler once, those of the entry side of return probes included."""
-    known = {id(item): item for item in program.handlers}
-    for probe in program.probes:
-        for handler in (probe.handler, probe.entry):
-            if handler is not None:
-                known.setdefault(id(handler), handler)
-    return list(known.values())
 
 
 def _handlers(unit: Unit) -> list[Model]:

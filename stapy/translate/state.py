@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from stapy.arch import X86_64, architecture
-from stapy.diagnostics import Diagnostics, Span
+from stapy.diagnostics import Bug, Diagnostics, Span
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 from stapy.translate.c.text import name_literal, string_literal, verbatim
@@ -19,6 +19,7 @@ from stapy.translate.tables.failures import Failures
 from stapy.translate.tables.limits import Limits
 from stapy.translate.tables.places import PlaceTable
 from stapy.translate.tables.records import PrintTable
+from stapy.translate.tables.sizes import StringSizes
 
 if TYPE_CHECKING:
     from stapy.options import Options
@@ -63,6 +64,13 @@ class Unit:
         self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[p.Type, ...], str] = {}
         self.failures = Failures(program, self._watches_actions)
+        self.sizes = StringSizes(
+            program,
+            all_handlers(program),
+            self.string_room,
+            self.limits.array_string_room,
+            self.failures.macros,
+        )
         self.repeats = may_repeat(program)
         # Only scripts with -g have C that was not written for this translator.
         self.words_of_c = words_of(program) if options.guru else frozenset()
@@ -101,6 +109,10 @@ class Unit:
     def short(self, file: str) -> str:
         """Return a file's name without its folders, for comments."""
         return PurePath(file).name or file
+
+    def bytes_text(self, size: int) -> str:
+        """Write the size of a string's buffer as C."""
+        return "MAXSTRINGLEN" if size >= self.string_room else str(size)
 
     # --- tables ------------------------------------------------------------
 
@@ -243,6 +255,13 @@ class Unit:
         """
         return self.nesting_is_tight or self.limits.needed_nesting > USUAL_NESTING
 
+    def result_room(self, function: p.Function, given: int | None = None) -> int:
+        """Return the bytes that a caller gives for a function's string; `Bug` if it gives fewer."""
+        room = self.sizes.result(function)
+        if given is not None and given < room:
+            raise Bug(f"{function.name}() may write {room} bytes where there are {given}")
+        return room
+
     # --- embedded C --------------------------------------------------------
 
     def verbatim(self, code: str, span: Span) -> str:
@@ -267,6 +286,16 @@ class Unit:
             before = ""
         blank = re.sub(r"[^\t]", " ", before)
         return f"#line {line} {name_literal(file)}\n{blank}{text}"
+
+
+def all_handlers(program: p.Program) -> list[p.Handler]:
+    """List every handler once, those of the entry side of return probes included."""
+    known = {id(item): item for item in program.handlers}
+    for probe in program.probes:
+        for handler in (probe.handler, probe.entry):
+            if handler is not None:
+                known.setdefault(id(handler), handler)
+    return list(known.values())
 
 
 def _prefixed(prefix: str, name: str) -> str:

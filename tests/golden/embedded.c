@@ -229,7 +229,7 @@ static const struct stapy_lock_row locks_end[] = {
 static void h_end(struct stapy_context *c)
 {
 	struct {
-		char val[MAXSTRINGLEN];
+		char val[8];
 	} *l = stapy_frame(c, sizeof(*l));
 	struct stapy_iter iter;
 	struct stapy_out *out;

@@ -90,10 +90,10 @@ static const struct stapy_lock_row locks_begin[] = {
 static void h_begin(struct stapy_context *c)
 {
 	struct {
-		char word[MAXSTRINGLEN];
-		char s[MAXSTRINGLEN];
+		char word[8];
+		char s[8];
 		union stapy_key slice[2];
-		char x[MAXSTRINGLEN];
+		char x[8];
 	} *l = stapy_frame(c, sizeof(*l));
 	union stapy_key keys[2];
 	struct stapy_iter iter;
@@ -280,5 +280,5 @@ struct stapy_session stapy_session = {
 	.nr_families = ARRAY_SIZE(families),
 	.storage = storage,
 	.nr_storage = ARRAY_SIZE(storage),
-	.frame_bytes = 1552,
+	.frame_bytes = 40,
 };

@@ -60,10 +60,10 @@ static const struct stapy_lock_row locks_begin[] = {
 static void h_begin(struct stapy_context *c)
 {
 	struct {
-		char s[MAXSTRINGLEN];
-		char text[MAXSTRINGLEN];
-		char text_2[MAXSTRINGLEN];
-		char text_3[MAXSTRINGLEN];
+		char s[8];
+		char text[16];
+		char text_2[32];
+		char text_3[32];
 	} *l = stapy_frame(c, sizeof(*l));
 	union stapy_key keys[2];
 	struct stapy_out *out;
@@ -180,5 +180,5 @@ struct stapy_session stapy_session = {
 	.nr_families = ARRAY_SIZE(families),
 	.storage = storage,
 	.nr_storage = ARRAY_SIZE(storage),
-	.frame_bytes = 2048,
+	.frame_bytes = 88,
 };

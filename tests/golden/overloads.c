@@ -15,8 +15,8 @@
 
 static s64 f_f(struct stapy_context *c, s64 a_arg);
 static s64 f_f_2(struct stapy_context *c, s64 a);
-static void f_f_3(struct stapy_context *c, char *ret, const char *a, s64 b);
-static void f_f_4(struct stapy_context *c, char *ret, const char *a, s64 b);
+static void f_f_3(struct stapy_context *c, char ret[static 8], const char *a, s64 b);
+static void f_f_4(struct stapy_context *c, char ret[static 8], const char *a, s64 b);
 
 /* function f at overloads.stp:1:10 */
 static s64 f_f(struct stapy_context *c, s64 a_arg)
@@ -44,7 +44,7 @@ static s64 f_f_2(struct stapy_context *c, s64 a)
 }
 
 /* function f at overloads.stp:3:10 */
-static void f_f_3(struct stapy_context *c, char *ret, const char *a, s64 b)
+static void f_f_3(struct stapy_context *c, char ret[static 8], const char *a, s64 b)
 {
 	ret[0] = '\0';
 
@@ -53,16 +53,16 @@ static void f_f_3(struct stapy_context *c, char *ret, const char *a, s64 b)
 		f_f_4(c, ret, a, b);
 		return;
 	}
-	stapy_copy(ret, a, MAXSTRINGLEN);
+	stapy_copy(ret, a, 8);
 }
 
 /* function f at overloads.stp:4:10 */
-static void f_f_4(struct stapy_context *c, char *ret, const char *a, s64 b)
+static void f_f_4(struct stapy_context *c, char ret[static 8], const char *a, s64 b)
 {
 	ret[0] = '\0';
 
 	/* overloads.stp:4: function f:string(a:string, b) { return "default" } */
-	stapy_copy(ret, "default", MAXSTRINGLEN);
+	stapy_copy(ret, "default", 8);
 }
 
 /* --- handlers --- */
@@ -74,8 +74,8 @@ static void f_f_4(struct stapy_context *c, char *ret, const char *a, s64 b)
 static void h_begin(struct stapy_context *c)
 {
 	struct {
-		char text[MAXSTRINGLEN];
-		char text_2[MAXSTRINGLEN];
+		char text[16];
+		char text_2[16];
 	} *l = stapy_frame(c, sizeof(*l));
 	struct stapy_out *out;
 	s64 f, f_2;
@@ -127,5 +127,5 @@ struct stapy_session stapy_session = {
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,
 	.nr_families = ARRAY_SIZE(families),
-	.frame_bytes = 1024,
+	.frame_bytes = 32,
 };

@@ -57,7 +57,7 @@ static const struct stapy_lock_row locks_begin[] = {
 static void h_begin(struct stapy_context *c)
 {
 	struct {
-		char s[MAXSTRINGLEN];
+		char s[32];
 	} *l = stapy_frame(c, sizeof(*l));
 	struct stapy_out sink, *out;
 
@@ -194,7 +194,7 @@ static const struct stapy_lock_row locks_end_2[] = {
 static void h_end_2(struct stapy_context *c)
 {
 	struct {
-		char idx1[MAXSTRINGLEN];
+		char idx1[8];
 	} *l = stapy_frame(c, sizeof(*l));
 	union stapy_key keys[2];
 	struct stapy_iter iter;
@@ -364,5 +364,5 @@ struct stapy_session stapy_session = {
 		"",
 	.storage = storage,
 	.nr_storage = ARRAY_SIZE(storage),
-	.frame_bytes = 512,
+	.frame_bytes = 32,
 };

@@ -75,7 +75,7 @@ static const struct stapy_regex regex_2 = {
 static void h_begin(struct stapy_context *c)
 {
 	struct {
-		char s[MAXSTRINGLEN];
+		char s[16];
 	} *l = stapy_frame(c, sizeof(*l));
 	struct stapy_out *out;
 
@@ -132,5 +132,5 @@ struct stapy_session stapy_session = {
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,
 	.nr_families = ARRAY_SIZE(families),
-	.frame_bytes = 512,
+	.frame_bytes = 16,
 };

@@ -10,7 +10,7 @@ from stapy.translate.c.operations import FAILING, SHIFTS
 from stapy.translate.c.values import Value, const
 from stapy.translate.lower import arrays, memory
 from stapy.translate.lower.body import FunctionWriter
-from stapy.translate.lower.dispatch import hint_for, lower, lower_many, lowers
+from stapy.translate.lower.dispatch import Destination, hint_for, lower, lower_many, lowers
 from stapy.translate.lower.expressions import binary, lower_string_into
 
 
@@ -57,7 +57,10 @@ def _assign_string(
     (state,) = reads
     size = f"sizeof({text})"
     if expr.op == "=":
-        lower_string_into(body, expr.value, text, size, state)
+        room = body.unit.string_room
+        if isinstance(target, p.LocalRef):
+            room = body.variable_room(target.name)
+        lower_string_into(body, expr.value, Destination(text, size, room), state)
     else:
         value = lower(body, expr.value)
         if state in value.reads:
@@ -114,9 +117,10 @@ def _assign_element(body: FunctionWriter, expr: p.AssignOp, target: p.ElementRef
         array = arrays.fill(body, keys)
         if expr.op == ".=":
             old = arrays.fetch(body, var, array)
-            text, size = body.buffer(0)
+            room = body.room_of(target)  # for what is added as well
+            text, _ = body.buffer(room)
             body.out.line(f"stapy_concat({text}, {old.text}, {value.text}, sizeof({text}));")
-            value = Value(text, room=size)
+            value = Value(text, room=room)
         arrays.set_string(body, var, array, value, target)
         return value
     arrays.keep_from_map(body, keys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
 from stapy.diagnostics import Bug, Span
@@ -20,7 +20,7 @@ MAX_C_LOCALS = 24  # more variables of a type than this live in the frame, not o
 WORD = 8
 STRUCT_BYTES = 96  # of the largest record that a temporary may be
 CALL_BYTES = 64  # of a call on the stack: return address, saved registers, alignment
-SMALL_ROOMS = (16, 32, 64, 128, 256)
+SMALLEST_BUFFER = 16
 
 
 class Local(Record):
@@ -63,8 +63,12 @@ class FunctionWriter:
         is_charged: bool = False,
         name: str = "",
         shared: SharedBody | None = None,
+        owner: p.Handler | p.Function | None = None,
     ) -> None:
         self.unit = unit
+        # Whose variables these are: `StringSizes` knows them by that.
+        owners = shared.members if shared is not None else [owner]
+        self.scopes: Sequence[Hashable] = [id(one) for one in owners]
         self.name = name
         self.shared = shared
         self.out = CWriter()
@@ -76,6 +80,7 @@ class FunctionWriter:
         self.leave_label = "out"  # where `next` and `return` go
         self.labels: dict[str, int] = {}  # and how many jumps go there
         self.returns = p.VOID
+        self.result_room = 0  # bytes that a string function is given for its result
         self.slots: str = ""  # C type of the saved entry values
         self.next_call = ""  # what `next` does in a function
         self.next_returns = False  # the value of that is the function's result
@@ -91,6 +96,7 @@ class FunctionWriter:
         self.declarations: list[tuple[str, str]] = []  # C type, declarator
         self._free: dict[str, list[str]] = {}
         self._free_buffers: list[tuple[str, int]] = []
+        self._buffers: dict[str, int] = {}  # where in the frame they are
         self._kind_of: dict[str, str] = {}
         self._scopes: list[list[tuple[str, int]]] = [[]]
         self._last_comment: tuple[str, int] = ("", 0)
@@ -118,10 +124,21 @@ class FunctionWriter:
             if local.in_frame:
                 bare = local.text.removeprefix("l->")
                 if local.type == p.STRING:
-                    self.frame.append((f"char {bare}[MAXSTRINGLEN]", self.unit.string_room))
+                    size = self.variable_room(name)
+                    self.frame.append((f"char {bare}[{self.unit.bytes_text(size)}]", size))
                 else:
                     self.frame.append((f"s64 {bare}", 8))
         return local
+
+    # --- sizes of strings --------------------------------------------------
+
+    def variable_room(self, name: str) -> int:
+        """Return the bytes of a string variable's array."""
+        return self.unit.sizes.variable(name, self.scopes)
+
+    def room_of(self, expr: p.Expr) -> int:
+        """Return the bytes that a string can need."""
+        return self.unit.sizes.expression(expr, self.scopes)
 
     # --- temporaries -------------------------------------------------------
 
@@ -178,21 +195,27 @@ class FunctionWriter:
         words = len(locals_) + len(self.declarations) - structs + self.key_count
         return CALL_BYTES + words * WORD + structs * STRUCT_BYTES
 
+    def buffer_room(self, room: int) -> int:
+        """Return the bytes of a buffer for a string of ``room``: one of few sizes."""
+        size = max(SMALLEST_BUFFER, 1 << (room - 1).bit_length()) if room else 0
+        return size if 0 < size < self.unit.string_room else self.unit.string_room
+
     def buffer(self, room: int) -> tuple[str, int]:
         """Take a string buffer of ``room`` or more bytes (0: MAXSTRINGLEN); return name, size."""
-        limit = self.unit.string_room
-        size = next((size for size in SMALL_ROOMS if 0 < room <= size < limit), limit)
-        free = next((item for item in self._free_buffers if item[1] == size), None)
-        if free is not None:
+        size = self.buffer_room(room)
+        fit = [item for item in self._free_buffers if item[1] <= size]
+        if fit:
+            free = max(fit, key=lambda item: item[1])
             self._free_buffers.remove(free)
-            name = free[0]
+            name = free[0].removeprefix("l->")
         else:
             name = self.names.make("text")
-            bytes_text = "MAXSTRINGLEN" if size == limit else str(size)
-            self.frame.append((f"char {name}[{bytes_text}]", size))
-            name = "l->" + name
-        self._scopes[-1].append((name, size))
-        return name, size
+            self._buffers[name] = len(self.frame)
+            self.frame.append(("", 0))
+        # One that was smaller grows: what was written there has the size of the array as its limit.
+        self.frame[self._buffers[name]] = (f"char {name}[{self.unit.bytes_text(size)}]", size)
+        self._scopes[-1].append(("l->" + name, size))
+        return "l->" + name, size
 
     def member(self, declaration: str, size: int, hint: str) -> str:
         """Add a frame member that stays for the whole function; ``{}`` stands for its name."""

@@ -7,7 +7,7 @@ from stapy.translate.c import values as v
 from stapy.translate.c.values import Value
 from stapy.translate.c.words import may_jump
 from stapy.translate.lower.body import FunctionWriter
-from stapy.translate.lower.dispatch import lower_many, lowers, lowers_into
+from stapy.translate.lower.dispatch import Destination, lower_many, lowers, lowers_into
 from stapy.translate.lower.embedded import global_macros
 from stapy.translate.lower.known import SharedValue
 
@@ -28,8 +28,9 @@ def _text(body: FunctionWriter, expr: p.CallOp, values: list[Value], dest: str =
     return f"{body.unit.function_name(expr.function)}({', '.join(parts)})"
 
 
-def call_into(body: FunctionWriter, expr: p.CallOp, dest: str) -> None:
-    """Call a string function with ``dest`` (MAXSTRINGLEN bytes) as its result."""
+def call_into(body: FunctionWriter, expr: p.CallOp, dest: str, room: int) -> None:
+    """Call a string function with ``dest`` of so many bytes as its result."""
+    body.unit.result_room(expr.function, room)
     values = _arguments(body, expr)
     body.out.line(_text(body, expr, values, dest) + ";")
     if body.unit.may_fail(expr.function):
@@ -37,12 +38,12 @@ def call_into(body: FunctionWriter, expr: p.CallOp, dest: str) -> None:
 
 
 @lowers_into(p.CallOp)
-def _call_into_variable(body: FunctionWriter, expr: p.CallOp, dest: str, size: str) -> bool:
+def _call_into_variable(body: FunctionWriter, expr: p.CallOp, target: Destination) -> bool:
     if body.known is not None and (body.known.text(expr) or body.known.finds(expr)):
         return False
-    if size not in ("MAXSTRINGLEN", f"sizeof({dest})"):
+    if target.room < body.unit.result_room(expr.function):
         return False
-    call_into(body, expr, dest)
+    call_into(body, expr, target.text, target.room)
     return True
 
 
@@ -56,9 +57,9 @@ def _call(body: FunctionWriter, expr: p.CallOp) -> Value:
     if found is not None:
         return _find_out(body, expr, found)
     if function.type == p.STRING:
-        dest, size = body.buffer(0)
-        call_into(body, expr, dest)
-        return Value(dest, room=size)
+        dest, size = body.buffer(body.unit.result_room(function))
+        call_into(body, expr, dest, size)
+        return Value(dest)
     values = _arguments(body, expr)
     text = _text(body, expr, values)
     may_fail = body.unit.may_fail(function)
@@ -82,8 +83,9 @@ def _find_out(body: FunctionWriter, expr: p.CallOp, found: SharedValue) -> Value
     function = expr.function
     hint = function.name.strip("_")
     if function.type == p.STRING:
-        found.text = body.member("char {}[MAXSTRINGLEN]", body.unit.string_room, hint)
-        call_into(body, expr, found.text)
+        size = body.unit.result_room(function)
+        found.text = body.member(f"char {{}}[{body.unit.bytes_text(size)}]", size, hint)
+        call_into(body, expr, found.text, size)
     else:
         found.text = body.function_temp("s64", hint)
         body.out.line(f"{found.text} = {_text(body, expr, _arguments(body, expr))};")

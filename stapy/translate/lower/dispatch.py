@@ -12,6 +12,7 @@ from typing import Any
 from stapy.diagnostics import Bug
 from stapy.ir import program as p
 from stapy.ir.effects import effects
+from stapy.record import Record
 from stapy.translate.c.values import Value
 from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.tables.places import hint_of
@@ -37,7 +38,10 @@ def lower(body: FunctionWriter, expr: p.Expr) -> Value:
         lowering = TABLE[type(expr)]
     except KeyError:
         raise Bug(f"pass 3 has no rule for {type(expr).__name__}") from None
-    return lowering(body, expr)
+    value = lowering(body, expr)
+    if expr.type == p.STRING and not value.room:
+        value.room = body.room_of(expr)
+    return value
 
 
 def lower_many(
@@ -56,7 +60,15 @@ def lower_many(
     return done
 
 
-StringLowering = Callable[[FunctionWriter, Any, str, str], bool]
+class Destination(Record):
+    """An array of C that a string is written to: its name, its size in C and in bytes."""
+
+    text: str
+    size: str
+    room: int
+
+
+StringLowering = Callable[[FunctionWriter, Any, Destination], bool]
 _STRINGS: dict[type, StringLowering] = {}
 
 
@@ -70,10 +82,10 @@ def lowers_into(kind: type) -> Callable[[StringLowering], StringLowering]:
     return register
 
 
-def lower_into(body: FunctionWriter, expr: p.Expr, dest: str, size: str) -> bool:
-    """Write a string into ``dest`` of ``size`` bytes; False when it must be copied there."""
+def lower_into(body: FunctionWriter, expr: p.Expr, target: Destination) -> bool:
+    """Write a string straight to its place; False when it must be copied there."""
     lowering = _STRINGS.get(type(expr))
-    return lowering is not None and lowering(body, expr, dest, size)
+    return lowering is not None and lowering(body, expr, target)
 
 
 def hint_for(body: FunctionWriter, expr: p.Expr, default: str = "value") -> str:

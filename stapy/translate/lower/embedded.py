@@ -48,14 +48,14 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
         out.line("__label__ out, deref_fault;")
     _frame(unit, out, function, copies, room)
     code = _ERROR_BUFFER.sub("(l->error_buffer)", code)
-    if function.type == p.LONG and _result(function, code)[0][1] == "ret":
+    if function.type == p.LONG and _result(unit, function, code)[0][1] == "ret":
         out.line("s64 ret = 0;")
     _old_names(unit, out, function, code)
     out.blank()
     if function.type == p.STRING:
         out.line("ret[0] = '\\0';")
     macros = _arguments(unit, out, function, copies)
-    macros += _result(function, code)
+    macros += _result(unit, function, code)
     macros += _globals(unit, function)
     words = set(words_in(code))
     if "STAP_NEXT" in words or hides(code, hidden):
@@ -160,12 +160,13 @@ def _arguments(
     return macros
 
 
-def _result(function: p.Function, code: str) -> list[tuple[str, str]]:
+def _result(unit: Unit, function: p.Function, code: str) -> list[tuple[str, str]]:
     if function.type == p.STRING:
+        size = unit.bytes_text(unit.result_room(function))
         # An array, so that sizeof() says what the code expects.
         return [
-            ("STAP_RETVALUE", "(*(char (*)[MAXSTRINGLEN])ret)"),
-            ("STAP_RETURN(v)", "do { stapy_copy(ret, (v), MAXSTRINGLEN); goto out; } while (0)"),
+            ("STAP_RETVALUE", f"(*(char (*)[{size}])ret)"),
+            ("STAP_RETURN(v)", f"do {{ stapy_copy(ret, (v), {size}); goto out; }} while (0)"),
         ]
     if function.type == p.LONG:
         target = "(THIS->__retvalue)" if "THIS" in code and "__retvalue" in code else "ret"
@@ -187,6 +188,8 @@ def _next(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
         return [("STAP_NEXT", "goto out")]  # no string for the message of a failure that cannot be
     if following is None:
         return [("STAP_NEXT", f"do {{ {exhausted()} goto out; }} while (0)")]
+    if following.type == p.STRING:
+        unit.result_room(following, unit.result_room(function))
     names = list(_names(unit, function).values())[: len(following.params)]
     args = ["c", *(["ret"] if following.type == p.STRING else []), *names]
     call = f"{unit.function_name(following)}({', '.join(args)})"

@@ -13,7 +13,7 @@ from stapy.translate.c.operations import BINARY, FAILING, SHIFTS, TRUNCATING
 from stapy.translate.c.text import as_s64, comment
 from stapy.translate.c.values import Value, const, literal, merged
 from stapy.translate.lower.body import FunctionWriter
-from stapy.translate.lower.dispatch import lower, lower_into, lower_many, lowers
+from stapy.translate.lower.dispatch import Destination, lower, lower_into, lower_many, lowers
 from stapy.translate.sharing import OwnText
 
 # --- constants and variables ---------------------------------------------
@@ -207,24 +207,24 @@ def concat(body: FunctionWriter, expr: p.BinaryOp) -> Value:
         return literal((left.constant + right.constant)[: body.unit.string_room - 1])
     text, size = body.buffer(room)
     body.out.line(f"stapy_concat({text}, {left.text}, {right.text}, sizeof({text}));")
-    return Value(text, room=size)
+    return Value(text, room=room or size)
 
 
-def lower_string_into(body: FunctionWriter, expr: p.Expr, dest: str, size: str, state: str) -> None:
+def lower_string_into(body: FunctionWriter, expr: p.Expr, target: Destination, state: str) -> None:
     """Evaluate a string straight into a variable that no part of it depends on.
 
     ``state`` is the variable's name in `Value.reads`; inside ``try`` a failing
     expression must leave the old value alone, so it goes through a buffer.
     """
     if isinstance(expr, p.BinaryOp) and expr.op == ".":
-        if _joins_in_place(body, expr, dest, size, state):
+        if _joins_in_place(body, expr, target, state):
             return
     elif not (body.in_try or state.startswith("g.") or _reads_state(expr, state)) and lower_into(
-        body, expr, dest, size
+        body, expr, target
     ):
         return
     value = lower(body, expr)
-    body.out.line(f"stapy_copy({dest}, {value.text}, {size});")
+    body.out.line(f"stapy_copy({target.text}, {value.text}, {target.size});")
 
 
 def _reads_state(expr: p.Expr, state: str) -> bool:
@@ -237,7 +237,7 @@ def _reads_state(expr: p.Expr, state: str) -> bool:
 
 
 def _joins_in_place(
-    body: FunctionWriter, expr: p.BinaryOp, dest: str, size: str, state: str
+    body: FunctionWriter, expr: p.BinaryOp, target: Destination, state: str
 ) -> bool:
     """Write ``x = a . b . c`` without a buffer; False where another part than the first reads x."""
     parts: list[p.Expr] = []
@@ -254,8 +254,8 @@ def _joins_in_place(
     values = lower_many(body, parts)
     first = values[0].text
     for value in values[1:]:
-        body.out.line(f"stapy_concat({dest}, {first}, {value.text}, {size});")
-        first = dest
+        body.out.line(f"stapy_concat({target.text}, {first}, {value.text}, {target.size});")
+        first = target.text
     return True
 
 

@@ -38,8 +38,10 @@ def function_text(unit: Unit, function: p.Function) -> str:
     """Write the C of one script function with a body in the language."""
     assert function.body is not None
     charged = unit.charging and unit.costs.function(function) is None
-    body = FunctionWriter(unit, is_charged=charged)
+    body = FunctionWriter(unit, is_charged=charged, owner=function)
     body.returns = function.type
+    if function.type == p.STRING:
+        body.result_room = unit.result_room(function)
     body.known = AvailableValues(unit, function.body)
     copies = copied_parameters(function)
     names = parameter_names(unit, function)
@@ -85,6 +87,8 @@ def _next_call(unit: Unit, function: p.Function, names: list[str]) -> str:
     following = function.next
     if following is None:
         return exhausted()
+    if following.type == p.STRING:
+        unit.result_room(following, unit.result_room(function))
     args = ["c", *(["ret"] if following.type == p.STRING else []), *names[: len(following.params)]]
     return f"{unit.function_name(following)}({', '.join(args)});"
 

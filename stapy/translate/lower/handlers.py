@@ -21,7 +21,7 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     for line in _handler_comment(unit, handler, points):
         out.line(line)
     out.line(f"static void {name}(struct stapy_context *c)")
-    _write_handler(unit, out, FunctionWriter(unit, name=name), handler, slots)
+    _write_handler(unit, out, FunctionWriter(unit, name=name, owner=handler), handler, slots)
     return out.text()
 
 

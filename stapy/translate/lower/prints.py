@@ -11,7 +11,7 @@ from stapy.translate.c.text import string_literal
 from stapy.translate.c.values import NOTHING, Value, merged
 from stapy.translate.lower import arrays
 from stapy.translate.lower.body import FunctionWriter
-from stapy.translate.lower.dispatch import lower, lower_many, lowers, lowers_into
+from stapy.translate.lower.dispatch import Destination, lower, lower_many, lowers, lowers_into
 from stapy.translate.tables.records import PrintTable, field_kind
 
 FLAGS = {
@@ -148,9 +148,9 @@ def _histogram(body: FunctionWriter, expr: p.HistogramRef) -> Value:
 def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
     """Print, or format into a buffer of the frame."""
     if expr.type == p.STRING:
-        text, size = body.buffer(_room(expr))
+        text, _ = body.buffer(body.room_of(expr))
         format_into(body, expr, text, f"sizeof({text})")
-        return Value(text, room=size)
+        return Value(text)
     pieces, args = expr.pieces, expr.args
     if body.unit.records is None:
         pieces, args = _fold(pieces, args)  # else constants are fields as well
@@ -231,26 +231,9 @@ def format_into(body: FunctionWriter, expr: p.PrintOp, dest: str, size: str) -> 
 
 
 @lowers_into(p.PrintOp)
-def _format_into_variable(body: FunctionWriter, expr: p.PrintOp, dest: str, size: str) -> bool:
-    format_into(body, expr, dest, size)
+def _format_into_variable(body: FunctionWriter, expr: p.PrintOp, target: Destination) -> bool:
+    format_into(body, expr, target.text, target.size)
     return True
-
-
-def _room(expr: p.PrintOp) -> int:
-    """Compute the bytes that the text can need, 0 when that depends on the data."""
-    room = 1
-    for piece in expr.pieces:
-        if piece.kind == "text":
-            room += len(piece.text)
-        elif (
-            piece.kind in "diuoxXpc"
-            and not isinstance(piece.width, str)
-            and not isinstance(piece.precision, str)
-        ):
-            room += max(24, piece.width or 0, (piece.precision or 0) + 2)
-        elif piece.kind != "n":
-            return 0
-    return room
 
 
 @lowers(p.PrettyPrint)

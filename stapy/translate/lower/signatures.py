@@ -20,7 +20,8 @@ def signature(unit: Unit, function: p.Function) -> str:
     """Write the first line of a script function."""
     params = ["struct stapy_context *c"]
     if function.type == p.STRING:
-        params.append("char *ret")
+        room = unit.result_room(function)
+        params.append("char *ret" if room == unit.string_room else f"char ret[static {room}]")
     names = parameter_names(unit, function)
     params += [C_TYPES[param.type] + name for param, name in zip(function.params, names)]
     result = "s64" if function.type == p.LONG else "void"

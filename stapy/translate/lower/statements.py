@@ -13,7 +13,7 @@ from stapy.translate.lower import arrays
 from stapy.translate.lower.assignments import evaluate
 from stapy.translate.lower.body import FunctionWriter, LoopState
 from stapy.translate.lower.calls import embedded_block
-from stapy.translate.lower.dispatch import lower
+from stapy.translate.lower.dispatch import Destination, lower
 from stapy.translate.lower.expressions import lower_string_into
 from stapy.translate.tables.changes import changes
 
@@ -244,7 +244,9 @@ def _slice(body: FunctionWriter, stmt: p.Foreach) -> tuple[str, str]:
     array = body.member(f"union stapy_key {{}}[{len(stmt.slice)}]", 8 * len(stmt.slice), "slice")
     for at, value in enumerate(keys.values):
         if value is not None and stmt.var.keys[at] == p.STRING and value.constant is None:
-            member = body.member("char {}[MAXSTRINGLEN]", body.unit.string_room, "slice_key")
+            size = body.buffer_room(value.room)
+            declaration = f"char {{}}[{body.unit.bytes_text(size)}]"
+            member = body.member(declaration, size, "slice_key")
             body.out.line(f"stapy_copy({member}, {value.text}, sizeof({member}));")
             keys.values[at] = Value(member)
     arrays.fill(body, keys, array)
@@ -305,7 +307,8 @@ def _next(body: FunctionWriter, stmt: p.Next) -> None:
 @rule(p.Return)
 def _return(body: FunctionWriter, stmt: p.Return) -> None:
     if stmt.value is not None and body.returns == p.STRING:
-        lower_string_into(body, stmt.value, "ret", "MAXSTRINGLEN", "ret")
+        target = Destination("ret", body.unit.bytes_text(body.result_room), body.result_room)
+        lower_string_into(body, stmt.value, target, "ret")
     elif stmt.value is not None:
         value = lower(body, stmt.value)
         if body.returns == p.LONG:

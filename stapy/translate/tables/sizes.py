@@ -1,8 +1,12 @@
-"""How long the strings can be that arrays hold: memory is given for these, not for MAXSTRINGLEN.
+"""How long strings can be: memory is given for that, not for MAXSTRINGLEN.
 
 A string's size is the number of bytes that it needs at most, with its NUL.  Whatever nobody knows
 better is MAXSTRINGLEN.  Keys that are only looked for count as well, for a key that is cut could
 be taken for a shorter one.
+
+What a function is given for its result, and so what it is written to, is another matter: the
+translator's C and C that says ``pragma:sized`` keep to the size that is declared, but other C may
+write MAXSTRINGLEN bytes whatever it says of the text.
 """
 
 from __future__ import annotations
@@ -12,12 +16,16 @@ from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
 from stapy.ir.walk import walk
+from stapy.translate.c.words import hides, words_in
+from stapy.translate.sharing import OwnText
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-# What embedded C says of its result: /* pragma:bytes:16 */, the NUL included.
-_SAYS = "pragma:bytes:"
+# What embedded C says of its result, the NUL included: the text is no longer, or, besides, it
+# never writes beyond sizeof(STAP_RETVALUE), whatever happens.
+_SIZED = "pragma:sized:"
+_SAYS = ("pragma:bytes:", _SIZED)
 _DIGITS = re.compile("[0-9]{1,9}")
 _ROUNDS = 8  # strings that still grow then are as long as they may be
 _NUMBER = 24  # bytes of a number in any notation
@@ -28,11 +36,18 @@ _WORD = 8  # the runtime keeps strings in whole words
 class StringSizes:
     """Sizes of the strings of one program.
 
-    ``limit`` is MAXSTRINGLEN, ``kept`` what arrays keep of a string at most: MAP_STRING_LENGTH.
+    ``limit`` is MAXSTRINGLEN, ``kept`` what arrays keep of a string at most: MAP_STRING_LENGTH;
+    ``macros`` are those of the script's C, which may hide anything.  A scope is the identity of a
+    handler or function, whose variables have these names.
     """
 
     def __init__(
-        self, program: p.Program, handlers: Iterable[p.Handler], limit: int, kept: int
+        self,
+        program: p.Program,
+        handlers: Iterable[p.Handler],
+        limit: int,
+        kept: int,
+        macros: frozenset[str] = frozenset(),
     ) -> None:
         self._limit = limit
         self._kept = kept
@@ -40,8 +55,9 @@ class StringSizes:
         self._known: dict[Hashable, int] = {}
         self._flows: list[tuple[Hashable, p.Expr, Hashable]] = []
         self._joins: list[tuple[Hashable, Hashable]] = []
-        if not any(_holds_strings(var) for var in program.globals):
-            return
+        # By function or variable: what a call that writes there has to be given, and those calls.
+        self._rooms: dict[Hashable, int] = {}
+        self._writers: list[tuple[Hashable, Hashable]] = []
         for var in program.globals:
             if not var.keys and var.type == p.STRING:
                 start = len(var.init) + 1 if isinstance(var.init, str) else 1
@@ -54,6 +70,7 @@ class StringSizes:
         for function in program.functions:
             self._collect_function(function, by_name)
         self._solve()
+        self._solve_rooms(program.functions, macros)
 
     def keys(self, var: p.Global) -> list[int]:
         """List the bytes for each key of an array, 0 for those that need MAXSTRINGLEN or none."""
@@ -66,9 +83,29 @@ class StringSizes:
         """Return the bytes for the strings of an array, 0 for MAXSTRINGLEN or no strings."""
         return self._rounded(self._known.get(var.c_name, 1)) if var.type == p.STRING else 0
 
+    def result(self, function: p.Function) -> int:
+        """Return the bytes that a caller gives for a function's string."""
+        return self._rooms[id(function)]
+
+    def variable(self, name: str, scopes: Iterable[Hashable]) -> int:
+        """Return the bytes for a string variable that has this name in some scopes."""
+        return max(self._room((scope, name)) for scope in scopes)
+
+    def expression(self, expr: p.Expr, scopes: Iterable[Hashable]) -> int:
+        """Return the bytes that an expression can need, wherever it stands; no more than there are.
+
+        The scopes are those of all handlers that share the body in which it is.
+        """
+        return min(self._limit, max(self._size(expr, scope) for scope in scopes))
+
     def _rounded(self, size: int) -> int:
-        size = min((size + _WORD - 1) // _WORD * _WORD, self._kept)
+        size = min(_whole_words(size), self._kept)
         return size if size < self._limit else 0
+
+    def _room(self, holder: Hashable) -> int:
+        """Return what a variable or a result has: room for its text, and for calls that write."""
+        size = _whole_words(self._known.get(holder, 1))
+        return min(max(size, self._rooms.get(holder, 1)), self._limit)
 
     # --- what goes where -----------------------------------------------------
 
@@ -86,6 +123,7 @@ class StringSizes:
             elif isinstance(node, p.Return):
                 if node.value is not None and node.value.type == p.STRING:
                     self._flows.append((scope, node.value, scope))
+                    self._write(scope, node.value)
             elif isinstance(node, p.Foreach):
                 self._iterate(node, scope)
             elif isinstance(node, p.Try):
@@ -123,7 +161,8 @@ class StringSizes:
 
     def _said(self, markers: set[str]) -> int:
         """Return what embedded C says of its result: the largest number, if it says several."""
-        texts = [mark[len(_SAYS) :] for mark in markers if mark.startswith(_SAYS)]
+        said = (mark.rpartition(":") for mark in markers)
+        texts = [number for start, _, number in said if start + ":" in _SAYS]
         if not texts or not all(_DIGITS.fullmatch(text) for text in texts):
             return self._limit
         return min(max(1, *map(int, texts)), self._limit)
@@ -135,6 +174,12 @@ class StringSizes:
             if node.op != "=":
                 value = p.BinaryOp(node.span, p.STRING, ".", node.target, node.value)
             self._flows.append((holder, value, scope))
+            self._write(holder, value)
+
+    def _write(self, holder: Hashable, value: p.Expr) -> None:
+        """Note a call whose result is written straight to where it is kept."""
+        if isinstance(value, p.CallOp):
+            self._writers.append((holder, id(value.function)))
 
     def _seek(self, var: p.Global, keys: Sequence[p.Expr | None], scope: Hashable) -> None:
         for at, key in enumerate(keys):
@@ -171,6 +216,24 @@ class StringSizes:
             if not grown:
                 return
 
+    def _solve_rooms(self, functions: Sequence[p.Function], macros: frozenset[str]) -> None:
+        """Find what has to be given to functions, and what variables have that they write to."""
+        for function in functions:
+            if function.code is not None and not _keeps_to_size(function, macros):
+                self._rooms[id(function)] = self._limit
+            else:
+                self._rooms[id(function)] = self._room(id(function))
+            if function.next is not None:  # which is given what this one was given
+                self._writers.append((id(function), id(function.next)))
+        is_open = True
+        while is_open:
+            is_open = False
+            for holder, called in self._writers:
+                wanted = self._rooms[called]
+                if wanted > self._room(holder):
+                    self._rooms[holder] = wanted
+                    is_open = True
+
     def _grow(self, holder: Hashable, size: int, is_late: bool) -> bool:
         size = min(size, self._limit)
         if size <= self._known.get(holder, 1):
@@ -182,6 +245,8 @@ class StringSizes:
         """Return the bytes that a string can need."""
         if isinstance(expr, p.Text):
             return len(expr.value) + 1
+        if isinstance(expr, OwnText):
+            return expr.room
         if isinstance(expr, p.AssignOp):
             expr = expr.target
         holder = self._holder(expr, scope)
@@ -212,10 +277,23 @@ class StringSizes:
                 return self._limit
             arg = next(args)
             width, precision = (at if isinstance(at, int) else 0 for at in widths)
-            own = self._size(arg, scope) - 1 if piece.kind == "s" else _NUMBER
+            own = self._size(arg, scope) - 1 if arg.type == p.STRING else _NUMBER
             size += max(own, width, precision + 2)
         return size
 
 
-def _holds_strings(var: p.Global) -> bool:
-    return bool(var.keys) and (p.STRING in var.keys or var.type == p.STRING)
+def _keeps_to_size(function: p.Function, macros: frozenset[str]) -> bool:
+    """Tell whether a function's C promises to write no further than its result is declared.
+
+    It cannot where it names the usual size, nor where a macro might.
+    """
+    code = function.code or ""
+    return (
+        any(mark.startswith(_SIZED) for mark in function.markers)
+        and "MAXSTRINGLEN" not in words_in(code)
+        and not hides(code, macros)
+    )
+
+
+def _whole_words(size: int) -> int:
+    return (size + _WORD - 1) // _WORD * _WORD
