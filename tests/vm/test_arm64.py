@@ -152,7 +152,7 @@ probe process("{functions}").function("add").return {
 }
 probe process("{functions}").function("mixed") {
   third = $b->c
-  printf("mixed %d %d %d %d\\n", third, $last, $c, @defined($d) + 2 * @defined($b))
+  printf("mixed %d %d %d %d\\n", third, $last, $c, @defined($d) + 2 * @defined($b->c))
 }
 probe process("{functions}").function("mixed").return { printf("mixed = %d\\n", $return) }
 probe process("{functions}").function("many") { all = $$parms; printf("many %s\\n", all) }
