@@ -43,7 +43,7 @@ def look_in_guests(session: PassMessages, kernel: Kernel) -> None:
     tree = root_of(machine.debian)
     if is_dir(tree):  # else the guest does not boot, and says how to get it
         session.options.tree = str(tree)
-        view.look_in_tree(str(tree))
+        view.look_in_tree(session.options.tree)
 
 
 def check_tree(session: PassMessages, kernel: Kernel) -> None:
