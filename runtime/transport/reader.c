@@ -2,7 +2,7 @@
 /* The rings' reader: one text in the order of time out of all CPUs. The caller has the files' mutex. */
 #include "../internal.h"
 
-#define MARK_BYTES 192			/* with the texts of all causes */
+#define MARK_BYTES 256			/* with the texts of all causes */
 #define SHORT_MARK_BYTES 64		/* with none */
 
 /* The ring whose record was read only in part: it goes first, unless it was given up since. */

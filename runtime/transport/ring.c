@@ -355,6 +355,13 @@ static noinline void next_record(struct stapy_cpu *cpu)
 	record_open(cpu);
 }
 
+/* Never below 0, where the next statement ends the hit: there is no way out of here for an error. */
+static noinline void charge(struct stapy_context *c, u64 bytes)
+{
+	c->actions = max_t(s64, c->actions - (s64)(bytes / BYTES_PER_ACTION), min(c->actions, 0));
+	c->eventful = true;
+}
+
 struct stapy_out *stapy_print_begin(struct stapy_context *c)
 {
 	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
@@ -363,6 +370,9 @@ struct stapy_out *stapy_print_begin(struct stapy_context *c)
 	if (likely(!o->at)) {
 		record_open(cpu);
 	} else if (unlikely(cpu->mark)) {
+		/* An error cut a print short and was caught: its text is taken back, its cost is not. */
+		if (o->at - cpu->mark >= BYTES_PER_ACTION)
+			charge(c, o->at - cpu->mark);
 		o->at = cpu->mark;
 		o->lost = 0;
 		if (!most_bytes && o->at > cpu->record)
@@ -427,13 +437,6 @@ static void drop(struct stapy_cpu *cpu)
 	o->lost = 0;
 	if (!cpu->c.interruptible)
 		o->end = from;
-}
-
-/* Never below 0, where the next statement ends the hit: there is no way out of here for an error. */
-static noinline void charge(struct stapy_context *c, u64 bytes)
-{
-	c->actions = max_t(s64, c->actions - (s64)(bytes / BYTES_PER_ACTION), min(c->actions, 0));
-	c->eventful = true;
 }
 
 void stapy_print_end(struct stapy_context *c)

@@ -69,7 +69,7 @@ def scratch_hint(name: str) -> str:
 def type_hint(before: Sequence[str], found: str) -> str:
     """Tell how C's use of a type is written here, by the words before ``found``; "" for others."""
     operator, bracket, word = ["", "", "", *before][-3:]
-    if word in ("struct", "union", "enum") and bracket == "(":
+    if word in ("struct", "union", "enum") and bracket == "(" and found.isidentifier():
         if operator == "sizeof":
             return f'@cast_sizeof("{found}")'
         if operator == "offsetof":

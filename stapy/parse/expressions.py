@@ -214,14 +214,14 @@ class ExpressionActions(PointActions):
     def check_format(self, string: n.String) -> None:
         """Report a percent sign of a format that begins no conversion."""
         text = string.value
-        bad = next((f.group() for f in _CONVERSION.finditer(text) if len(f.group()) < 2), None)
+        bad = next((f.end() for f in _CONVERSION.finditer(text) if len(f.group()) < 2), None)
         if bad is not None:
             self.error(
                 "E0108",
                 "invalid or missing conversion specifier",
                 string.span,
                 "a '%' in this format begins no conversion",
-                hint=conversion_hint(text[text.index(bad) + 1 :][:1])
+                hint=conversion_hint(text[bad : bad + 1])
                 or "write '%%' for a percent sign; conversions end in one of "
                 "b c d i m M n o p s u x X",
             )

@@ -114,7 +114,12 @@ class Store:
 
 _EAGER = 16  # programs of a script, or of a command, whose tables are made whether they run or not
 _WORDS = 256  # of a command that may be a program's name
-_APART = str.maketrans(dict.fromkeys("\"'`|;&(){}<>$\\=", " "))
+_APART = str.maketrans(dict.fromkeys("\"'`|;&(){}\n", " ; "))
+# What stands before a command.
+_LEADING = frozenset((
+    "env", "timeout", "nice", "ionice", "taskset", "sudo", "exec", "nohup", "setsid", "time",
+    "stdbuf", "xargs", "eval", "if", "then", "elif", "else", "while", "until", "do", "!",
+))  # fmt: skip
 
 
 class Tables:
@@ -224,14 +229,19 @@ class Tables:
 def programs_of(command: str) -> "List[str]":
     """List the files that a command line starts, as far as its words name them.
 
-    The first may be a shell, or a program that starts the one that is meant (``env``, ``timeout``):
-    each word counts that is the name of a program.
+    The first may be a shell, or a program that starts the one that is meant: what stands where a
+    shell looks for a command counts, and what stands behind ``env``, ``timeout`` and their like.
     """
     found: List[str] = []
-    for word in words_of(command)[:1] + command.translate(_APART).split()[:_WORDS]:
-        path = _program(word)
-        if path and path not in found and len(found) < _EAGER:
-            found.append(path)
+    is_command = True
+    for word in [*words_of(command)[:1], ";", *command.translate(_APART).split()[:_WORDS]]:
+        if word == ";":
+            is_command = True
+        elif is_command and not (word[0] in "-0123456789" or "=" in word):
+            path = _program(word)
+            if path and path not in found and len(found) < _EAGER:
+                found.append(path)
+            is_command = word.rpartition("/")[2] in _LEADING
     return found
 
 

@@ -11,7 +11,7 @@ _SILENT: dict[str, str | None] = {
     **dict.fromkeys((":", "false", "sleep", "true", "wait"), None),
     **dict.fromkeys(("[", "cd", "exit", "rmmod", "sync", "test"), "abcdefghnprstuwxzGLNOS"),
     **{"chmod": "R", "chown": "Rh", "cp": "aLPRdfnprux", "fallocate": "lno", "insmod": ""},
-    **{"kill": "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789s", "ln": "fnrsT", "mkdir": "mp", "mv": "fnu"},
+    **{"kill": "ABCDEFGHIJKMNOPQRSTUVWXYZ0123456789s", "ln": "fnrsT", "mkdir": "mp", "mv": "fnu"},
     **{"rm": "dfrR", "rmdir": "p", "touch": "acmrtdh", "truncate": "cors", "umount": "flr"},
 }
 _BETWEEN = frozenset((";", "&", "&&", "||", "\n"))
@@ -48,6 +48,8 @@ def _is_silent(words: list[str]) -> bool:
     name = words[0].rpartition("/")[2]
     if name not in _SILENT:
         return False
+    if any(word.startswith("--") and word != "--" for word in words) or words[:2] == ["cd", "-"]:
+        return False  # --help, --version, --verbose; where cd leads
     letters = _SILENT[name]
     options = (word[1:] for word in words[1:] if word.startswith("-") and word != "--")
     return letters is None or all(set(option) <= set(letters) for option in options)

@@ -67,19 +67,24 @@ out:
 static void f_error(struct stapy_context *c, const char *msg)
 {
 	__label__ out, deref_fault;
+	struct {
+		char msg[MAXSTRINGLEN];
+	} *l = stapy_frame(c, sizeof(*l));
 
-#define STAP_ARG_msg msg
+	stapy_copy(l->msg, msg, sizeof(l->msg));
+#define STAP_ARG_msg (l->msg)
 	{
 #line 6 "library.stp"
  /* unprivileged */
 	STAP_ERROR("%s", STAP_ARG_msg);
-#line 77 "try_catch.c"
+#line 81 "try_catch.c"
 	}
 #undef STAP_ARG_msg
 deref_fault: __maybe_unused;
 out: __maybe_unused;
 	if (unlikely(c->error))
 		stapy_error_at(c, at_library_6_10);
+	c->frame = (char *)l;
 }
 
 /* --- handlers --- */
@@ -246,5 +251,5 @@ struct stapy_session stapy_session = {
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,
 	.nr_families = ARRAY_SIZE(families),
-	.frame_bytes = 1024,
+	.frame_bytes = 1536,
 };

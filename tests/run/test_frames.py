@@ -370,6 +370,7 @@ def sent(path: Path) -> bytes:
         ('bash -c "for i in 1; do echo \\$i; done | sort -r"', ["sh", "bash", "echo", "sort"]),
         ("sh -c '/bin/ls -R /etc; A=b ./nosuch'", ["sh", "ls"]),
         ("timeout 5 env X=1 dd if=/dev/zero", ["timeout", "env", "dd"]),
+        ("sh -c 'if true; then nice -n 5 sort bash; fi'", ["sh", "true", "nice", "sort"]),
         ("sh -c 'not closed", ["sh", "sh"]),  # /bin/sh says so; the other is named
         ("", []),
     ],

@@ -120,6 +120,9 @@ def test_hosts_draw_for_the_terminal_of_the_command(
         ("sleep '1", {"format": "json"}, False, "--format=json"),
         ("make &>/dev/null", {"format": "json"}, False, ""),
         ("kill -l", {"format": "json"}, False, "--format=json"),
+        ("kill -L", {"format": "json"}, False, "--format=json"),
+        ("cd -", {"format": "json"}, False, "--format=json"),
+        ("sleep --help", {"format": "json"}, False, "--format=json"),
         (None, {"format": "json"}, False, ""),
     ],
 )

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stapy.diagnostics import Bug
+from tests.elaborate.support import TextLibrary
 from tests.translate.support import c_of
 
 ALL = "MAXSTRINGLEN"
@@ -224,3 +226,33 @@ def test_library_keeps_to_its_promise(name: str, code: str) -> None:
 def test_the_library_promises() -> None:
     assert {"execname", "pexecname", "ctime", "format_ipaddr"} <= {name for name, _ in SIZED}
     assert not functions_with("pragma:bytes:")
+
+
+@pytest.mark.parametrize(
+    ("function", "place"),
+    [
+        ("function f(s:string) %{ memset(STAP_ARG_s, 65, MAXSTRINGLEN); %}", "(l->s)"),
+        ("function f(s:string) { %{ memset(STAP_ARG_s, 65, MAXSTRINGLEN); %} }", "(l->s)"),
+        ("function f(s:string) { n = %{ (memset(STAP_ARG_s, 65, 9), 1) %} }", "(l->s)"),
+        ("function f(s:string) %{ /* unmangled */ memset(THIS->s, 65, 99); %}", ".s = l->s"),
+    ],
+)
+def test_arguments_that_c_may_fill_are_copies(function: str, place: str) -> None:
+    """The caller's variable is as long as its text; SystemTap's arguments have MAXSTRINGLEN."""
+    text = c_of(f'global n = 1 {function} probe begin {{ x = "ab" f(x) print(x, n) }}', "-g")
+    assert frame_of(text, "h_begin")["x"] == "8"
+    assert re.search(r"char s(_2)?\[MAXSTRINGLEN\]", text)
+    assert place in text and re.search(r"stapy_copy\(l->s(_2)?, s", text)
+
+
+def test_arguments_of_others_tapsets_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing says that the C of -I leaves them alone, as ours does."""
+    script = 'probe begin { error("x") }'
+    text = c_of(script)
+    assert "char msg[MAXSTRINGLEN]" in text and "stapy_copy(l->msg, msg, sizeof(l->msg))" in text
+
+    def ours(texts: dict[str, str], *rest: Any) -> TextLibrary:
+        return TextLibrary({f"{TAPSETS}/library.stp": texts["library.stp"]}, *rest)
+
+    monkeypatch.setattr("tests.translate.support.TextLibrary", ours)
+    assert "char msg[MAXSTRINGLEN]" not in c_of(script)

@@ -18,12 +18,13 @@ MAX_MEMORY = 256 << 20  # what a packed file may ask an unpacker to take
 
 
 def free_memory() -> int:
-    """Return the bytes that the machine has to spare; very many where it does not tell."""
+    """Return the bytes that the machine has to spare, swap included; very many if nothing tells."""
+    found = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) << 10
-    return 1 << 62
+            if line.startswith(("MemAvailable:", "SwapFree:")):
+                found += int(line.split()[1]) << 10
+    return found or 1 << 62
 
 
 def through(command: list[str], data: bytes) -> Iterator[bytes]:

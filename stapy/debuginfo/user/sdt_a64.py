@@ -24,7 +24,7 @@ _NAMES = {
 }  # fmt: skip
 _ZERO = frozenset(("xzr", "wzr"))
 _NUMBER = re.compile(r"#?(-?(?:0[xX][0-9a-fA-F]{1,16}|\d{1,20}))$")
-_MEMORY = re.compile(r"\[\s*(\w+)\s*(?:,\s*([^,\]]+?)\s*)?(?:,\s*([^,\]]+?)\s*)?\]$")
+_MEMORY = re.compile(r"\[([^\[\]]{1,256})\]$")  # up to three parts, with commas between
 _MOVED = re.compile(r"(lsl|sxtx|sxtw|uxtw)(?:\s*#?([0-4]))?$")
 
 
@@ -42,23 +42,23 @@ def place(text: str, whole: str) -> Operand:
     if vector is not None:
         return Operand(VECTOR, whole, offset=int(vector[2]))
     memory = _MEMORY.match(text)
-    base = _register(memory[1]) if memory is not None else None
-    if memory is None or base is None or base.size != 8:
+    parts = [part.strip() for part in memory[1].split(",")] if memory is not None else []
+    base = _register(parts[0]) if 0 < len(parts) <= 3 else None
+    if base is None or base.size != 8:
         return Operand(UNKNOWN, whole)
-    if memory[2] is None:
+    if len(parts) == 1:
         return Operand(MEMORY, whole, base=base)
-    offset = _number(memory[2])
-    if offset is not None:
-        unknown = memory[3] is not None
-        return (
-            Operand(UNKNOWN, whole) if unknown else Operand(MEMORY, whole, offset=offset, base=base)
-        )
-    return _indexed(whole, base, memory[2], memory[3])
+    offset = _number(parts[1])
+    if offset is None:
+        return _indexed(whole, base, parts[1], parts[2] if len(parts) > 2 else "lsl 0")
+    if len(parts) > 2:
+        return Operand(UNKNOWN, whole)
+    return Operand(MEMORY, whole, offset=offset, base=base)
 
 
-def _indexed(whole: str, base: Register, name: str, moved: str | None) -> Operand:
+def _indexed(whole: str, base: Register, name: str, moved: str) -> Operand:
     """Make the operand of a place behind a register by another one, which may be shifted."""
-    index, how = _register(name), _MOVED.match(moved or "lsl 0")
+    index, how = _register(name), _MOVED.match(moved)
     if index is None or how is None or index.number == ARM64.stack_pointer:
         return Operand(UNKNOWN, whole)
     is_half = how[1] in ("sxtw", "uxtw")

@@ -295,6 +295,8 @@ def _of_other_tracers(low: Context, node: n.Expr) -> str:
     """Tell how what only another tracer can write to is said here; else ""."""
     if not isinstance(node, n.Target):
         return casts.foreign(node)
+    if node.name == "$return" or node.name.startswith("$$"):  # these are ours
+        return ""
     scope = current_scope(low)
     if scope is None:
         return scratch_hint(node.name)

@@ -6,10 +6,11 @@ import re
 
 from stapy.diagnostics import Span
 from stapy.ir import program as p
+from stapy.paths import data_dir
 from stapy.translate.c.text import comment, verbatim
 from stapy.translate.c.words import hides, may_jump, words_in
 from stapy.translate.c.writer import CWriter
-from stapy.translate.lower.signatures import one_line, parameter_names, signature
+from stapy.translate.lower.signatures import C_TYPES, one_line, parameter_names, signature
 from stapy.translate.state import Unit
 
 # Members of SystemTap's context, and what they are here.
@@ -50,7 +51,7 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     code = _ERROR_BUFFER.sub("(l->error_buffer)", code)
     if function.type == p.LONG and _result(unit, function, code)[0][1] == "ret":
         out.line("s64 ret = 0;")
-    _old_names(unit, out, function, code)
+    _old_names(unit, out, function, code, copies)
     out.blank()
     if function.type == p.STRING:
         out.line("ret[0] = '\\0';")
@@ -89,9 +90,15 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
 
 
 def _copied_arguments(unit: Unit, function: p.Function) -> list[str]:
-    """List the string arguments that the code may change: copies, unless it promises not to."""
+    """List the string arguments that the code may change: copies, unless it promises not to.
+
+    SystemTap's are arrays of MAXSTRINGLEN bytes, which it may fill; those of a caller's here are as
+    long as their texts. Our own tapsets leave them alone, those of ``-I`` are anybody's.
+    """
     source = unit.sources.source(function.span)
-    if "unmodified-fnargs" in function.markers or (source is not None and source.is_library):
+    ours = f"{data_dir('tapsets')}/"
+    is_ours = source is not None and source.is_library and source.name.startswith(ours)
+    if is_ours or "unmodified-fnargs" in function.markers:
         return []
     return [param.name for param in function.params if param.type == p.STRING]
 
@@ -125,15 +132,18 @@ def _frame(unit: Unit, out: CWriter, function: p.Function, copies: list[str], ro
     out.close(" *l = stapy_frame(c, sizeof(*l));")
 
 
-def _old_names(unit: Unit, out: CWriter, function: p.Function, code: str) -> None:
+def _old_names(
+    unit: Unit, out: CWriter, function: p.Function, code: str, copies: list[str]
+) -> None:
     """Write ``THIS->x``, as scripts for SystemTap before 1.8 have it."""
     if "THIS" not in code:
         return
     names = _names(unit, function)
+    names.update((name, f"l->{names[name]}") for name in copies)
     out.open("struct")
     if "unmangled" in function.markers:
         for param in function.params:
-            kind = "const char *" if param.type == p.STRING else "s64 "
+            kind = "char *" if param.name in copies else C_TYPES[param.type]
             out.line(f"{kind}{param.name};")
     if function.type != p.VOID:
         out.line("char *__retvalue;" if function.type == p.STRING else "s64 __retvalue;")

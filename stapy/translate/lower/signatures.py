@@ -87,4 +87,6 @@ def _assigned(stmt: p.Stmt) -> set[str]:
                 names.add(node.value.name)
         elif isinstance(node, p.Try) and node.variable is not None:
             names.add(node.variable.name)
+        elif isinstance(node, (p.EmbeddedC, p.EmbeddedValue)):  # it may fill them
+            names |= {item.name for item in node.arguments if isinstance(item, p.LocalRef)}
     return names

@@ -59,3 +59,10 @@ def test_unknown_operands_are_that_and_nothing_else(text: str) -> None:
 def test_operands_are_told_apart() -> None:
     texts = [row.text for row in operands("8@x0  -4@[sp, 12] 4@[x0, w1, sxtw 2]\t8@7", ARM64)]
     assert texts == ["8@x0", "-4@[sp, 12]", "4@[x0, w1, sxtw 2]", "8@7"]
+
+
+def test_a_long_operand_takes_no_time() -> None:
+    """A file of somebody's may have any text there, each blank of which could be of two parts."""
+    blanks = " " * 20_000
+    assert operand(f"8@[x1,{blanks}a{blanks}]x", ARM64).kind == UNKNOWN
+    assert operand(f"8@[x1,{blanks}a{blanks}]", ARM64).kind == UNKNOWN
