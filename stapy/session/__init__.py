@@ -40,6 +40,9 @@ class Session(Passes):
         # What passes 1 to 4 make is needed until their end: looking for garbage in between
         # takes a quarter of their time and finds nothing.
         gc.disable()
+        # Where no memory is left at all CPython 3.11 tries for ever to make a number of 32 bytes for
+        # each handler that an exception leaves: there must be some of these.
+        spare = list(range(1 << 20, (1 << 20) + 512))
         try:
             status = self.run()
             if self.ends_the_process:
@@ -68,6 +71,9 @@ class Session(Passes):
 
             missing_package(error, self.options)
             status = 1
+        except MemoryError:
+            spare.clear()
+            raise  # an import here would need more: who called us tells it
         except Exception as error:
             from stapy.diagnostics.bug_report import our_mistake
 

@@ -58,7 +58,7 @@ static void check_strings(struct stapy_context *c)
 	stapy_out_to(&s, text, 8);
 	stapy_out_string(&s, "cut to seven", 0, 0, -1);
 	stapy_out_finish(&s);
-	say(c, "%s %u\n", text, s.lost);
+	say(c, "%s %llu\n", text, s.lost);
 	stapy_concat(text, "left", "right", 8);
 	say(c, "%s", text);
 	stapy_copy(text, "xy", sizeof(text));

@@ -338,7 +338,7 @@ static void of_formats(const char *what, size_t bytes)
 	}
 	stapy_out_finish(&o);
 	say_text(to, o.at - to);
-	printf(" %u", o.lost);
+	printf(" %llu", o.lost);
 	free(to);
 	free(a);
 }
@@ -362,7 +362,7 @@ static void of_plain(size_t bytes)
 	stapy_out_text(&o, ">, done\n", 8);
 	stapy_out_finish(&o);
 	say_text(to, o.at - to);
-	printf(" %u", o.lost);
+	printf(" %llu", o.lost);
 	free(to);
 	free(a);
 }
