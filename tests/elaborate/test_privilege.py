@@ -18,6 +18,7 @@ from stapy.elaborate import elaborate, listing
 from stapy.elaborate.names.privilege import FREE
 from stapy.elaborate.names.syntax import markers, walk
 from stapy.options import Options
+from stapy.options.option import UsageError
 from stapy.parse import nodes as n
 from stapy.parse import open_library, parse_script
 from stapy.parse.facts import PreprocessFacts
@@ -318,6 +319,6 @@ def test_options(words: str, message: str) -> None:
     if not message:
         cli.parse(line)
         return
-    with pytest.raises(cli.UsageError) as refused:
+    with pytest.raises(UsageError) as refused:
         cli.parse(line)
     assert message in str(refused.value)

@@ -11,6 +11,7 @@ import pytest
 import vl_convert
 
 from stapy import cli
+from stapy.options.option import UsageError
 from stapy.plot import files, views
 from stapy.plot.choice import PlotWish, choose
 from stapy.plot.errors import PlotError
@@ -147,7 +148,7 @@ def test_a_missing_library_is_told_with_the_way_to_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(files, "find_spec", lambda name: None)
     with pytest.raises(PlotError, match=r"vl-convert-python: .* -m pip install 'stapy\[plot\]'"):
         files.check("a.svg")
-    with pytest.raises(cli.UsageError, match="--plot: pictures need the Python package"):
+    with pytest.raises(UsageError, match="--plot: pictures need the Python package"):
         cli.parse(["--plot", "a.svg", "x.stp"])
 
 
