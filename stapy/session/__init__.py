@@ -40,8 +40,8 @@ class Session(Passes):
         # What passes 1 to 4 make is needed until their end: looking for garbage in between
         # takes a quarter of their time and finds nothing.
         gc.disable()
-        # Where no memory is left at all CPython 3.11 tries for ever to make a number of 32 bytes for
-        # each handler that an exception leaves: there must be some of these.
+        # Where no memory is left at all CPython 3.11 tries for ever to make a number of 32 bytes
+        # for each handler that an exception leaves: there must be some of these.
         spare = list(range(1 << 20, (1 << 20) + 512))
         try:
             status = self.run()
