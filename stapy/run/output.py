@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16
 
 
+# A pipe's reader and a socket's: who leaves wants no more, which is no failure.
+_LEFT = frozenset((errno.EPIPE, errno.ECONNRESET))
+
+
+def has_left(error: OSError) -> bool:
+    """Tell whether a write failed because nobody reads."""
+    return error.errno in _LEFT
+
+
+def unwritable(why: str) -> str:
+    """Say that standard output takes nothing, as the file that it leads to being on a full disk."""
+    return f"Couldn't write standard output: {why}"
+
+
 class Sink:
     """Takes blocks and writes them on without ever blocking the session.
 
@@ -89,6 +103,18 @@ class Sink:
         poll.register(self.fd, select.POLLOUT)
         events = poll.poll(0)
         return bool(events)
+
+
+class StandardOutput(Sink):
+    """Our standard output: a reader who left wants no more, a full disk is an error."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def fail(self, error: OSError) -> None:
+        """Raise `RunError`, unless the reader has left."""
+        if not has_left(error):
+            raise RunError(unwritable(str(error.strerror)))
 
 
 def shown_in_line(sinks: List[Sink]) -> "Callable[[], bool]":
@@ -270,7 +296,7 @@ class File(Sink):
 def make_sinks(cpus: List[int], output: "str | None", size: int, keep: int) -> List[Sink]:
     """Make one sink per output file of the module: one, or in bulk mode one for each CPU."""
     if not cpus:
-        return [File(output, size, keep)] if output else [Sink(1)]
+        return [File(output, size, keep)] if output else [StandardOutput()]
     if output == os.devnull:  # its neighbours would be files in /dev
         return [File(output, size, keep) for _ in cpus]
     stem = f"{output}_" if output else "stpd_cpu"

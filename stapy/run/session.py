@@ -380,7 +380,7 @@ class ModuleSession:
     def _reap(self) -> None:
         if self.target and self.target.status is None and self.target.has_ended():
             self.messages.note("the command of -c has ended")
-            self.target.outlived = self._stopping
+            self.target.outlived = self._stopping or self.target.is_cut_off()
             self.stop()
         self._reap_system()
 

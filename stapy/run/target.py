@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 
 from .signals import signal
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 # What only a shell can do; and what a shell does without staying the parent.
 _SHELL_ONLY = "|&;<>(){}\n"
 _EXPANDS = "$`*?[~#!"
+_SHELL_SIGNAL = 128  # more than a signal's number, in the status of a shell whose command it ended
 
 
 def words_of(command: str) -> List[str]:
@@ -152,6 +154,13 @@ class TargetProcess:
         """Wait for the command as `os.waitpid` does."""
         return os.waitpid(self.pid, options)
 
+    def is_cut_off(self) -> bool:
+        """Tell whether it ended since the reader of standard output, its and ours, has left."""
+        if self.status is None:
+            return False
+        number = os.WTERMSIG(self.status) or os.WEXITSTATUS(self.status) - _SHELL_SIGNAL
+        return number == signal.SIGPIPE and _nobody_reads(1)
+
     def complaint(self) -> str:
         """Say what is worth a warning about how it ended, "" for nothing.
 
@@ -164,6 +173,13 @@ class TargetProcess:
             return f"Child process exited with signal {number} ({signal.strsignal(number)})"
         code = os.WEXITSTATUS(self.status)
         return f"Child process exited with status {code}" if code else ""
+
+
+def _nobody_reads(fd: int) -> bool:
+    """Tell whether a descriptor is a pipe or a socket whose reader has left."""
+    poll = select.poll()
+    poll.register(fd, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _become(words: List[str], gate: int, other: int, left: Sequence[int]) -> None:

@@ -18,6 +18,7 @@ import time
 from stapy.vm.frames import (
     DMESG,
     EXEC,
+    GONE,
     HEARD,
     HELLO,
     SIGNAL,
@@ -249,6 +250,9 @@ class Agent:
             job.unsent += payload
             job.input_ends = job.input_ends or not payload
             job.feed()
+        elif kind == GONE and job:
+            # The next write there fails, as one to a pipe without a reader does on the host.
+            job.close("stdout" if payload == STDOUT else "stderr")
         elif kind == SIGNAL:
             self.send(HEARD)
             if job is None or job.dead_at:

@@ -14,6 +14,7 @@ HEAD = struct.Struct("<cI")
 EXEC = b"X"  # a `Command`
 STDIN = b"I"  # bytes; empty: end of file
 SIGNAL = b"S"  # number in decimal, for the process group of the command
+GONE = b"G"  # `STDOUT` or `STDERR`: nobody reads that stream any more
 
 # guest to host
 HELLO = b"H"  # release of the guest's kernel

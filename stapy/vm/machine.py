@@ -12,7 +12,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -22,6 +22,7 @@ from stapy.record import Record, new
 from stapy.vm import classify, frames, kernels
 from stapy.vm.errors import VmError
 from stapy.vm.qemu import Processes, Shape
+from stapy.vm.reader import OutputReader
 from stapy.vm.tree import interpreter, tree_of
 
 EXITED = "exited"
@@ -205,14 +206,15 @@ class Machine:
         source = stdin if isinstance(stdin, int) else None
         result = VmResult(EXITED)
         kept: dict[bytes, list[bytes]] = {frames.STDOUT: [], frames.STDERR: [], frames.DMESG: []}
-        sinks = {
+        sinks: dict[bytes, Sink] = {
             frames.STDOUT: stdout or kept[frames.STDOUT].append,
             frames.STDERR: stderr or kept[frames.STDERR].append,
             frames.DMESG: kept[frames.DMESG].append,
         }
+        readers = {kind: sink for kind, sink in sinks.items() if isinstance(sink, OutputReader)}
         try:
             with self._signals(forward_signals):
-                for kind, payload in self._frames(processes, deadline, source, tick):
+                for kind, payload in self._frames(processes, deadline, source, tick, readers):
                     if kind in sinks:
                         sinks[kind](payload)
                     elif kind == frames.HEARD:
@@ -277,11 +279,14 @@ class Machine:
         deadline: float,
         source: int | None = None,
         tick: Callable[[], object] | None = None,
+        readers: Mapping[bytes, OutputReader] | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield what the guest sends, until it dies or time is up; send what waits meanwhile.
 
-        Time in which a busy host did not let the emulator run is not counted.
+        Time in which a busy host did not let the emulator run is not counted.  The guest is told
+        which of the ``readers`` have left.
         """
+        listening = dict(readers or {})
         port = processes.port
         port.setblocking(False)
         before = starved = processes.starved()
@@ -297,7 +302,12 @@ class Machine:
                     return
                 starved = now
                 continue
+            for kind in [kind for kind, reader in listening.items() if reader.is_gone]:
+                del listening[kind]
+                self._send(frames.GONE, kind)
             poll = select.poll()
+            for reader in listening.values():
+                poll.register(reader.fd, 0)  # to hear when it leaves
             poll.register(port, select.POLLIN | (select.POLLOUT if self._outgoing else 0))
             if source is not None and len(self._outgoing) < _BLOCK:
                 poll.register(source, select.POLLIN)
@@ -314,6 +324,9 @@ class Machine:
                     self._send(frames.STDIN, data)
                     if not data:
                         source = None
+                elif fd != port.fileno():
+                    for reader in listening.values():
+                        reader.is_gone |= reader.fd == fd
                 else:
                     received = self._exchange(port, event)
                     if received == b"":

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from stapy.run.elf import ModuleFile
 from stapy.run.input import KEYS, Terminal, is_taken
 from stapy.run.messages import MessagePrinter
 from stapy.run.options import RunOptions
-from stapy.run.output import open_file
-from stapy.terminal import progress
+from stapy.run.output import open_file, unwritable
 from stapy.vm.classify import EMULATOR, excerpt
 from stapy.vm.errors import VmError
 from stapy.vm.machine import (
@@ -28,6 +26,7 @@ from stapy.vm.machine import (
     VmResult,
 )
 from stapy.vm.mirror import Mirror
+from stapy.vm.reader import OutputReader
 
 AGENT = 1  # the process of `stapy.vm.agent`
 GRACE = 60.0  # seconds that a run with -T may take beyond it
@@ -72,12 +71,13 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         # The terminal is ours; the guest has pipes.
         words.parameters += picture.parameters(options, module.parameters)
         kind = _input(module, options)
+        output = OutputReader(1)
         with keys_of(0) if kind == KEYS else nullcontext():
             result = machine.run(
                 [*machine.consumer_command(), *words.words()],
                 stdin=0 if (options.command or kind) and _is_readable(0) else None,
-                stdout=_writer(1),
-                stderr=_writer(2),
+                stdout=output,
+                stderr=OutputReader(2),
                 timeout=options.timeout + GRACE if options.timeout else 0,
                 forward_signals=True,
                 tick=mirror.copy if mirror else None,
@@ -86,7 +86,11 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
             mirror.copy()
         if options.record is not None:
             _take_record(machine.share / "record", options.record)
-        return _report(result, options)
+        status = _report(result, options)
+        if output.error:
+            _printer(options).error(unwritable(output.error))
+            return status or 1
+        return status
 
 
 def _take_record(there: Path, here: str) -> None:
@@ -135,6 +139,10 @@ def folder_of(output: str) -> Path:
     return path
 
 
+def _printer(options: RunOptions) -> MessagePrinter:
+    return MessagePrinter(options.color, as_json=options.message_format == "json")
+
+
 def _report(result: VmResult, options: RunOptions) -> int:
     """Tell the user about an end that is no ordinary one."""
     texts = {
@@ -144,35 +152,13 @@ def _report(result: VmResult, options: RunOptions) -> int:
     }
     if result.kind == EXITED:
         return result.status
-    messages = MessagePrinter(options.color, as_json=options.message_format == "json")
+    messages = _printer(options)
     what = texts[result.kind]
     if any(kind == EMULATOR for kind, _ in result.complaints):
         what = "the emulator failed: the guest's registers hold what no processor puts there"
     messages.error(f"{what}; its log is {result.log_path}")
     messages.log(excerpt(result.dmesg))
     return result.status if result.status > 0 else 1
-
-
-def _writer(fd: int) -> Callable[[bytes], None]:
-    """Make a sink that writes to one of our own descriptors until nobody reads it."""
-    broken = False
-
-    def write(data: bytes) -> None:
-        nonlocal broken
-        progress.clear()
-        while data and not broken:
-            try:
-                data = data[os.write(fd, data) :]
-            except OSError:
-                broken = True
-                raise_end()
-
-    def raise_end() -> None:
-        # What a program that writes to a closed pipe gets; it ends the guest's session.
-        if fd == 1:
-            signal.raise_signal(signal.SIGTERM)
-
-    return write
 
 
 def _is_readable(fd: int) -> bool:

@@ -1,6 +1,7 @@
 """Output files, words of -c, messages, ELF, and the ways to start the program."""
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -19,7 +20,7 @@ from stapy.run.control import Channel, unescape
 from stapy.run.elf import Elf, ModuleFile, build_id, describe
 from stapy.run.errors import RunError
 from stapy.run.messages import MessagePrinter
-from stapy.run.output import File, Sink
+from stapy.run.output import File, Sink, StandardOutput
 from stapy.run.target import words_of
 
 FOLDER = Path(stapy.run.__file__).parent
@@ -311,6 +312,27 @@ def test_output_that_cannot_be_opened(tmp_path):
 def test_full_disk_is_an_error():
     with pytest.raises(RunError, match="No space left"):
         File("/dev/full")._written or File("/dev/full").write(memoryview(b"x"))
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(errno.EPIPE, ""), (errno.ECONNRESET, "")]
+    + [
+        (number, f"Couldn't write standard output: {os.strerror(number)}")
+        for number in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EBADF, errno.EFBIG)
+    ],
+)
+def test_standard_output_that_takes_nothing(number, said, monkeypatch):
+    """Who has left wanted no more; what is lost otherwise is an error."""
+
+    def fail(fd, data):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "write", fail)
+    sink = StandardOutput()
+    with pytest.raises(RunError, match=said) if said else contextlib.nullcontext():
+        sink.write(memoryview(b"x"))
+    assert sink.broken
 
 
 @pytest.mark.parametrize("tail", [b"", b"no newline"])

@@ -130,6 +130,20 @@ def test_reader_that_leaves_ends_the_session(guest: Machine, modules: dict[str, 
     assert output(result) == ["3", "0"], result.stderr
 
 
+@pytest.mark.parametrize("output_to", ["", "-o out"])
+@pytest.mark.parametrize("command", ["yes", "sh -c 'yes; exit \\$?'"])
+def test_reader_that_leaves_the_command_as_well(
+    guest: Machine, modules: dict[str, Path], command: str, output_to: str
+) -> None:
+    """What the broken pipe did to the command is what the user wanted."""
+    text = f"""
+    {{ $run {output_to} -c "{command}" $ticks 2>err; echo $? >status; }} | head -n 3 | wc -l
+    cat status err; lsmod | grep -c ticks
+    """
+    result = shell(guest, modules, text)
+    assert output(result) == ["3", "0", "0"], result.stderr
+
+
 def test_slow_reader_loses_nothing_of_the_end(guest: Machine, modules: dict[str, Path]) -> None:
     text = "$run -T 2 $flood | (sleep 5; tail -n 1)"
     assert output(shell(guest, modules, text)) == ["end"]

@@ -18,6 +18,7 @@ from stapy.vm import clock
 from stapy.vm.errors import VmError
 from stapy.vm.machine import COMPLAINED, EXITED, PANIC, SHARE, TIMEOUT, Machine
 from stapy.vm.qemu import Processes
+from stapy.vm.reader import OutputReader
 from tests.vm.harness import ROOT, Guests
 
 pytestmark = pytest.mark.vm
@@ -43,6 +44,35 @@ def test_environment_and_folder(guest: Machine, tmp_path: Path) -> None:
         ["sh", "-c", "echo $GREETING; pwd"], env={"GREETING": "hello", "PATH": "/bin"}, cwd="/usr"
     )
     assert result.stdout == b"hello\n/usr\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("yes", 128 + signal.SIGPIPE),
+        # It is told of a reader who leaves before anything was written: the first word is too much.
+        ("sleep 1; echo word; sleep 1; echo word", 128 + signal.SIGPIPE),
+        ("sleep 1; echo word >&2", 0),
+    ],
+)
+def test_a_reader_who_leaves(guest: Machine, command: str, status: int) -> None:
+    """A command in the guest finds what one on the host would: a pipe that nobody reads."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    reader = OutputReader(theirs)
+    result = guest.run(["sh", "-c", command], stdout=reader)
+    os.close(theirs)
+    assert (result.kind, result.status) == (EXITED, status)
+    assert reader.is_gone and not reader.error
+    assert result.seconds < 30
+
+
+def test_a_full_disk_of_the_host(guest: Machine) -> None:
+    with Path("/dev/full").open("w") as full:
+        reader = OutputReader(full.fileno())
+        result = guest.run(["sh", "-c", "yes"], stdout=reader)
+    assert result.status == 128 + signal.SIGPIPE
+    assert reader.error == "No space left on device"
 
 
 def test_missing_program(guest: Machine) -> None:

@@ -93,10 +93,12 @@ def test_full_disk(guest: Machine, modules: dict[str, Path]) -> None:
     text = """
     mkdir d; mount -t tmpfs -o size=64k none d
     $run -T 20 -o d/out $late 2>err; echo status=$?; grep -c 'No space left' err
-    $run -T 1 $late >/dev/full 2>err; echo status=$?; loaded late; folders; umount d
+    $run -T 20 $late >/dev/full 2>err; echo status=$?; cat err; loaded late; folders; umount d
     """
     lines, result = shell(guest, modules, text)
     assert lines[:2] == ["status=1", "1"], (lines, result.stderr)
+    said = "ERROR: Couldn't write standard output: No space left on device"
+    assert lines[2:4] == ["status=1", said], lines
     assert lines[-2:] == ["0", "0"]
 
 
