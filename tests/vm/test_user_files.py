@@ -94,7 +94,11 @@ def test_a_program_that_was_deleted(guest: Machine, release: str, tmp_path: Path
             here.kill()
     text = f"""
     cp {kept} program; numbered {here.pid} ./program 1000000 slowly >&2
-    ./program 1000000 slowly & other=$!; rm program; cp /bin/true program
+    ./program 1000000 slowly & other=$!
+    for one_of in $one $other; do # a shell's child runs the program some time after it was begun
+        wait_for 'readlink /proc/$one_of/exe | grep -q /program' >&2
+    done
+    rm program; cp /bin/true program
     $run $gone; echo status $?; kill $one $other
     """
     lines, result = shell(guest, modules, text, 120)
