@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -179,10 +180,14 @@ class Packages:
         return f"{name}:{architecture()}" if is_program else name
 
     def _known(self, line: str) -> set[str]:
-        pattern = f"^linux-headers-{re.escape(line)}[.+-]"
+        """List the releases of a line that have headers and an image.
+
+        A signed image comes some days after its headers, and old ones go at different times.
+        """
+        pattern = rf"^linux-(headers|image)-{re.escape(line)}[.+-].*-{self.architecture}$"
         said = self._apt("apt-cache", "search", "--names-only", pattern)
-        names = (row.split(" ", 1)[0].removeprefix("linux-headers-") for row in said.splitlines())
-        return {name for name in names if name.endswith(f"-{self.architecture}")}
+        named = Counter(row.split(" ", 1)[0].split("-", 2)[2] for row in said.splitlines())
+        return {release for release, packages in named.items() if packages == 2}
 
     def _sizes(self, names: list[str]) -> dict[str, int]:
         said = self._apt("apt-cache", "--no-all-versions", "show", *names)

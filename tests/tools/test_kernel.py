@@ -15,7 +15,7 @@ import pytest
 
 from stapy import arch
 from stapy.tools import kernel
-from tests.program import stapy_command
+from tests.program import ROOT, stapy_command
 
 # Names of packages; those of the line 7.2 are split as Debian's are.
 KNOWN = {
@@ -37,6 +37,11 @@ KNOWN = {
     "linux-image-6.1.0-13-cloud-arm64": "",
     "linux-headers-6.1.0-13-cloud-arm64": "linux-headers-6.1.0-13-common linux-kbuild-6.1:arm64",
     "linux-headers-6.1.0-13-common": "",
+    # Of a new release apt has the headers some days before the signed image.
+    "linux-headers-6.1.0-13-amd64": "linux-headers-6.1.0-13-common",
+    "linux-headers-6.1.0-13-cloud-amd64": "linux-headers-6.1.0-13-common",
+    "linux-image-6.1.0-13-cloud-amd64-unsigned": "",
+    "linux-image-6.1.0-8-cloud-amd64": "",
     "linux-headers-6.1.0-12-common": "",
     "linux-headers-6.1.0-9-common": "",
     "linux-kbuild-6.1": "",
@@ -122,6 +127,15 @@ def test_names(log: Path, capsys: pytest.CaptureFixture[str], name: str, release
     said = capsys.readouterr()
     assert said.out == f"{release}\n" and f"{release}: " in said.err
     assert "download" not in log.read_text() and not tree(log)
+
+
+def test_the_kernel_that_tests_ask_for(log: Path) -> None:
+    """`.ci/setup` chooses the newest of a line of which there are headers and an image."""
+    text = (ROOT / ".ci/setup").read_text()
+    function = text[text.index("newest() {") : text.index("have_kernel()")]
+    words = ["bash", "-c", f"{function}\nnewest 6.1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == "6.1.0-12-cloud-amd64\n"
 
 
 @pytest.mark.parametrize(
