@@ -206,6 +206,11 @@ class Services(Record):
         known = architecture(self.kernel.arch) if self.kernel is not None else None
         return known or X86_64
 
+    @property
+    def kernel_name(self) -> str:
+        """The kernel in messages: it may be another than the reader thinks of."""
+        return f"kernel {self.kernel.release}" if self.kernel is not None else "this kernel"
+
     def at_least(self, version: str) -> bool:
         """Tell whether the language spoken (``--compatible``) is ``version`` or newer."""
         spoken = self.options.compatible

@@ -12,6 +12,11 @@ echo 1 >/proc/sys/kernel/softlockup_panic
 echo 1 >/proc/sys/kernel/panic_on_rcu_stall
 $b mount -t sysfs sysfs /sys
 $b mount -t devtmpfs dev /dev
+# What udev or the first program of a system adds, and shells need for <(COMMAND).
+$b ln -s /proc/self/fd /dev/fd
+$b ln -s fd/0 /dev/stdin
+$b ln -s fd/1 /dev/stdout
+$b ln -s fd/2 /dev/stderr
 for module in $($b cat /modules/order); do
 	$b insmod "/modules/$module" || die "cannot insert $module"
 done

@@ -100,7 +100,7 @@ def services(info: Debuginfo, guru: bool = False) -> Any:
     options = SimpleNamespace(
         guru=guru, prologue_search=False, listing=None, listing_variables=False
     )
-    return SimpleNamespace(debuginfo=info, options=options)
+    return SimpleNamespace(debuginfo=info, options=options, kernel_name="this kernel")
 
 
 def point_of(text: str) -> Any:

@@ -39,6 +39,12 @@ def test_standard_input(guest: Machine) -> None:
     assert guest.run(["cat"]).stdout == b""
 
 
+def test_streams_by_name(guest: Machine) -> None:
+    command = "cat <(echo one); cat /dev/stdin; echo two >/dev/stderr; echo three >/dev/stdout"
+    result = guest.run(["bash", "-c", command], stdin=b"given\n")
+    assert (result.stdout, result.stderr) == (b"one\ngiven\nthree\n", b"two\n")
+
+
 def test_environment_and_folder(guest: Machine, tmp_path: Path) -> None:
     result = guest.run(
         ["sh", "-c", "echo $GREETING; pwd"], env={"GREETING": "hello", "PATH": "/bin"}, cwd="/usr"

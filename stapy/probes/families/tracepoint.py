@@ -75,7 +75,7 @@ class TracepointFamily:
                 error.hint = f"did you mean '{near[0]}'?"
 
         module = text_of(point.components[0])
-        where = f"module '{module}'" if module else "this kernel"
+        where = f"module '{module}'" if module else services.kernel_name
         notes = [f"no tracepoint of {where} matches '{pattern}'"]
         span = point.components[-1].span
         return PointError("E0232", "no match", span, notes=notes, explain=similar)

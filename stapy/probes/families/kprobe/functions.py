@@ -220,7 +220,7 @@ class KprobeFamily:
         module = text_of(found["module"]) if "module" in found else None
         if module is not None and not services.debuginfo.module_names(module):
             return places.no_module(found["module"], services)
-        where = f"module '{module}'" if module else "this kernel"
+        where = f"module '{module}'" if module else services.kernel_name
         notes = [f"no function of {where} matches '{pattern}'"]
         if has_wildcard:
             return PointError("E0231", "no match", span, notes=notes)
