@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from stapy.diagnostics.foreign_words import call_hint
 from stapy.diagnostics.model import Source
 
 
@@ -363,7 +364,7 @@ def variable_hint(name: str) -> str:
 
 def function_hint(name: str) -> str:
     """Tell what a function of another tracer is called here, as a hint; "" for other names."""
-    return FUNCTIONS.get(name, "")
+    return FUNCTIONS.get(name, "") or call_hint(name)
 
 
 def argument_hint(source: Source | None) -> str:

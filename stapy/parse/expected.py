@@ -5,28 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Label
-from stapy.diagnostics.foreign_expressions import declaration_hint, type_hint
-from stapy.diagnostics.suggest import did_you_mean
+from stapy.parse.hints import STATEMENTS, hint_at
+from stapy.parse.stumble import DECLARATION_WORDS
 from stapy.parse.tokens import ASSIGNMENTS, AT_WORDS, KEYWORDS, OPERATORS, PRINTERS, Token
 
 if TYPE_CHECKING:
     from stapy.parse.actions import GrammarActions
-    from stapy.parse.feed import Feed
+    from stapy.parse.stumble import Stumble
 
 _TOP = "expected 'probe', 'global', 'private', 'function', or '%{'"
-_STATEMENTS = [
-    "if",
-    "while",
-    "for",
-    "foreach",
-    "return",
-    "delete",
-    "next",
-    "break",
-    "continue",
-    "try",
-]
-_BRACKETS = {"LPAREN": ")", "LBRACK": "]", "LBRACE": "}"}
 _SPELLING = {kind: word for word, kind in OPERATORS.items()}
 _WORD = {kind: word for word, kind in KEYWORDS.items()}
 
@@ -70,20 +57,12 @@ _INFIX = frozenset(
 class Expectation:
     """Explains one syntax error from the row of the table that had no entry for the token."""
 
-    def __init__(
-        self, actions: GrammarActions, feed: Feed, table: dict[str, int], token: Token | None
-    ) -> None:
+    def __init__(self, actions: GrammarActions, stumble: Stumble) -> None:
         self.actions = actions
-        self.feed = feed
-        self.kinds = set(table) - {"error", "$end"}
-        self.token = token
-        # The brackets that were open before the wrong token.
-        self.opened = [t for t in feed.open if t is not token]
-        if token is not None:
-            self.opened += feed.closed
-        at = feed.at - (2 if token is not None else 1)
-        self.at = at
-        self.before = feed.tokens[at] if 0 <= at < len(feed.tokens) else None
+        self.stumble = stumble
+        self.feed, self.kinds = stumble.feed, stumble.kinds
+        self.token, self.before, self.at = stumble.token, stumble.before, stumble.at
+        self.opened = stumble.opened
 
     def report(self) -> None:
         """Add the message."""
@@ -116,21 +95,23 @@ class Expectation:
             where = f"found {token.describe()}"
             if token.type in KEYWORDS.values() and message == "expected identifier":
                 where += ", which is a reserved word"
-        self.actions.error(code, message, span, where, labels=self._labels(), hint=self._hint())
+        hint = hint_at(self.stumble)
+        self.actions.error(code, message, span, where, labels=self._labels(), hint=hint)
 
     # --- the message --------------------------------------------------------
 
     def _message(self) -> tuple[str, str]:
         kinds, token, before = self.kinds, self.token, self.before
-        if self._at_top():
+        if self.stumble.is_at_top():
             return _TOP, "E0109"
         if token is None and before is not None and before.type in ("PROBE", "COMMA", "GLOBAL"):
             return "unexpected end-of-file", "E0105"
-        if self._in_head("FOREACH"):
+        if self.stumble.in_head("FOREACH"):
             special = self._foreach()
             if special:
                 return special, "E0105"
-        if {"IF", "WHILE", "RETURN"} <= kinds and "ARROW" not in kinds and not self._member():
+        is_statement = {"IF", "WHILE", "RETURN"} <= kinds and "ARROW" not in kinds
+        if is_statement and not self.stumble.is_member():
             return self._statement(), "E0105"
         if kinds & {"RPAREN", "RBRACK", "COMMA", "COLON", "SEMI"} and kinds & {"PLUS", "LAND"}:
             return self._after_value(), "E0105"
@@ -146,7 +127,7 @@ class Expectation:
         for index in range(min(self.at, len(tokens) - 1), 1, -1):
             kind = tokens[index].type
             depth += (kind == "RBRACE") - (kind == "LBRACE")
-            if kind in _DECLARATION_WORDS:
+            if kind in DECLARATION_WORDS:
                 return None
             if kind == "LBRACE" and tokens[index - 1].type == "COMMA" and depth <= 0:
                 is_body = depth == 0 or self._is_no_group(index)
@@ -172,7 +153,7 @@ class Expectation:
         if token.type == "RPAREN" and before.type == "LPAREN":
             return True  # exit(): what a point takes is never empty
         # println(x), if (x): no point begins with such a word and takes anything
-        return self.feed.tokens[brace + 1].value in (*PRINTERS, *_STATEMENTS)
+        return self.feed.tokens[brace + 1].value in (*PRINTERS, *STATEMENTS)
 
     def _heads_probe(self, comma: int) -> bool:
         """Tell whether a ',' stands between the points of a probe, outside of any brace."""
@@ -180,32 +161,15 @@ class Expectation:
         for index in range(comma, -1, -1):
             kind = self.feed.tokens[index].type
             depth += (kind == "RBRACE") - (kind == "LBRACE")
-            if depth < 0 or kind in ("SEMI", *_DECLARATION_WORDS):
+            if depth < 0 or kind in ("SEMI", *DECLARATION_WORDS):
                 return kind == "PROBE"
         return False
-
-    def _at_top(self) -> bool:
-        return {"PROBE", "GLOBAL"} <= self.kinds and not self._member()
-
-    def _member(self) -> bool:
-        """Tell whether the token is directly behind an arrow, where every word is a name."""
-        return self.before is not None and self.before.type == "ARROW"
 
     def _statement(self) -> str:
         token = self.token
         if token is None or token.type in KEYWORDS.values():
             return "expected statement"
         return "expected literal string or number"
-
-    def _in_head(self, keyword: str) -> bool:
-        """Tell whether the innermost bracket is the one after this keyword."""
-        if not self.opened or self.opened[-1].type != "LPAREN":
-            return False
-        tokens = self.feed.tokens
-        for index in range(min(self.at, len(tokens) - 1), 0, -1):
-            if tokens[index] is self.opened[-1]:
-                return tokens[index - 1].type == keyword
-        return False
 
     def _foreach(self) -> str:
         kinds, token = self.kinds, self.token
@@ -222,10 +186,10 @@ class Expectation:
         kinds = self.kinds
         opening = self.opened[-1].type if self.opened else ""
         if opening == "LPAREN":
-            if self._in_head("FOR"):
+            if self.stumble.in_head("FOR"):
                 return "expected ';'" if self._semicolons() < 2 else "expected ')'"
-            plain = any(self._in_head(word) for word in ("IF", "WHILE", "FOREACH", "SWITCH"))
-            wanted = [")"] if plain or not self._call() else [")", ","]
+            plain = any(self.stumble.in_head(word) for word in ("IF", "WHILE", "FOREACH", "SWITCH"))
+            wanted = [")"] if plain or not self.stumble.in_call() else [")", ","]
             if "RPAREN" not in kinds and "COMMA" in kinds:
                 wanted = [","]
             if "COMMA" not in kinds:
@@ -237,15 +201,6 @@ class Expectation:
         else:
             return self._statement()
         return "expected " + _one_of(wanted)
-
-    def _call(self) -> bool:
-        """Tell whether the innermost parenthesis holds the arguments of something."""
-        tokens = self.feed.tokens
-        for index in range(min(self.at, len(tokens) - 1), 0, -1):
-            if tokens[index] is self.opened[-1]:
-                kind = tokens[index - 1].type
-                return kind in ("IDENT", "PRINT", "PRINTD", "PRINTF") or kind.startswith("AT_")
-        return False
 
     def _semicolons(self) -> int:
         tokens = self.feed.tokens
@@ -311,81 +266,12 @@ class Expectation:
         if self.opened and self.opened[-1].type != "LBRACE":
             inner = self.opened[-1]
             return [Label(inner.span, f"this '{inner.value}' is still open")]
-        if self.token.type in _DECLARATION_WORDS and self.opened:
+        if self.token.type in DECLARATION_WORDS and self.opened:
             return [Label(self.opened[-1].span, "this '{' is not closed")]
         return []
 
-    def _hint(self) -> str:
-        token, kinds, before = self.token, self.kinds, self.before
-        if token is None:
-            closing = "".join(_BRACKETS[opening.type] for opening in reversed(self.opened))
-            return f"add '{closing}'" if closing else ""
-        if self._at_top() and token.type == "IDENT":
-            return (
-                declaration_hint(token.value)
-                or did_you_mean(token.value, ("probe", "global", "private", "function"))
-                or "statements belong into 'probe … { }' or 'function … { }'"
-            )
-        if of_c := type_hint([one.value for one in self.feed.tokens[: self.at + 1]], token.value):
-            return of_c
-        if token.type == "COLON" and self._in_head("FOR"):
-            return "foreach (key in array) walks over an array"
-        if token.type == "ELSE":
-            return "the 'if' before it has ended already; a ';' too many?"
-        if token.type == "ASSIGN" and before is not None and before.type == "ASSIGN":
-            return "did you mean '=='?"
-        if token.type == "JUNK" and token.value == "'":
-            return "strings stand in double quotes"
-        if token.type == "JUNK" and token.value in _CURLY:
-            return f"strings stand in straight double quotes, not in {token.value}"
-        if token.type == "JUNK" and token.value == "@" and "IDENT" in kinds:
-            return "variables have no '@', and arrays have names: 'global x', then 'x[key] <<< 1'"
-        if token.type in _DECLARATION_WORDS and self.opened:
-            return f"a '{_BRACKETS[self.opened[-1].type]}' is missing before this declaration"
-        if token.value in ("long", "string") and self._in_head("FOR"):
-            return f"variables have no type declaration: leave out '{token.value}'"
-        if token.type == "IDENT" and {"STRING", "NUMBER"} <= kinds and len(kinds) <= 3:
-            return f'text stands in double quotes: "{token.value}"'
-        if token.type == "IDENT":
-            if before is not None and before.value in _C_TYPES:
-                of_c = f"{before.value} {token.value}"
-                return f"variables have no type declaration: '{token.value}', not '{of_c}'"
-            words = [_WORD[kind] for kind in kinds if kind in _WORD]
-            if words and len(words) < 8:
-                return did_you_mean(token.value, words)
-        if token.type == "LBRACE" and before is not None and self._declares(before):
-            return f"a function has a list of parameters, also an empty one: {before.value}()"
-        if before is not None and before.type == "IDENT":
-            # `foreech (…)`: a call followed by something that can follow no call
-            return did_you_mean(before.value, (*_STATEMENTS, *PRINTERS))
-        if before is not None and before.type == "RPAREN":
-            called = self._called_before()
-            return did_you_mean(called, _STATEMENTS) if called else ""
-        return ""
-
-    def _declares(self, name: Token) -> bool:
-        """Tell whether the token before the one that was found is a function's new name."""
-        index = min(self.at, len(self.feed.tokens) - 1)
-        while index > 0 and self.feed.tokens[index] is not name:
-            index -= 1
-        return index > 0 and self.feed.tokens[index - 1].type == "FUNCTION"
-
-    def _called_before(self) -> str:
-        """Name what is called by the parentheses that end at the token before, "" for nothing."""
-        depth = 0
-        tokens = self.feed.tokens
-        for index in range(min(self.at, len(tokens) - 1), 0, -1):
-            depth += (tokens[index].type == "RPAREN") - (tokens[index].type == "LPAREN")
-            if depth == 0:
-                name = tokens[index - 1]
-                return name.value if name.type == "IDENT" else ""
-        return ""
-
 
 _OF_STATEMENTS = frozenset(["SEMI", "ARROW", "INCR", "DECR", "LBRACK", *KEYWORDS.values()])
-_CURLY = frozenset("“”„‟«»‘’‚‛")
-_C_TYPES = frozenset(["int", "long", "unsigned", "char", "short", "string", "size_t", "auto"])
-_DECLARATION_WORDS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
 _HIDDEN = (
     frozenset(AT_WORDS.values())
     | frozenset(PRINTERS.values())

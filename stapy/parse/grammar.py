@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
 from stapy.parse.actions import GrammarActions
-from stapy.parse.expected import Expectation
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.feed import Feed
 from stapy.parse.nodes import Decl
+from stapy.parse.stumble import Stumble
 from stapy.parse.tables import make_parser
 from stapy.parse.tokens import Token
 
@@ -43,7 +43,10 @@ class _Driver:
         table = self.parser.action[self.parser.state]
         place = -1 if token is None else token.start
         if place not in self.damaged and (token is None or not self._is_made_up(token)):
-            Expectation(self.actions, feed, table, token).report()
+            from stapy.parse.expected import Expectation  # needed for what is wrong only
+
+            stumble = Stumble(feed, table, token, self.actions.diagnostics.sources)
+            Expectation(self.actions, stumble).report()
         self.actions.forget_body()
         if token is None:
             return

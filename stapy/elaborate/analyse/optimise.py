@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.diagnostics.habits import variable_hint
+from stapy.diagnostics import NOWHERE
+from stapy.elaborate.analyse.lone import word_hint
 from stapy.elaborate.lower.fold import constant, fold, literal
 from stapy.elaborate.lower.lowered import Dropped
 from stapy.ir import program as p
@@ -47,6 +48,7 @@ class Optimiser:
         self.impure: set[str] = set()
         self._changed = False
         self._quiet = False
+        self._at_hand: p.Stmt = p.Block(NOWHERE, [])  # the body
         self._used: set[str] = set()  # locals of the body at hand that are read somewhere
         self._conditions: list[Span] = []  # of its assignments that stand as one
         self._function: p.Function | None = None  # the one whose body is at hand
@@ -164,6 +166,7 @@ class Optimiser:
     # --- one body ---------------------------------------------------------------
 
     def _body(self, body: p.Stmt, locals_: dict[str, p.Variable]) -> p.Stmt:
+        self._at_hand = body
         self._used = _reads(body)
         self._conditions = _conditions(body)
         body = transform(body, self._change)
@@ -227,7 +230,8 @@ class Optimiser:
         """Drop a value that nobody uses."""
         if has_effect(node.expr, self.impure):
             return node
-        hint = variable_hint(node.expr.name) if isinstance(node.expr, p.LocalRef) else ""
+        name = node.expr if isinstance(node.expr, p.LocalRef) else None
+        hint = word_hint(name, self._at_hand, self._function) if name is not None else ""
         self._warn("W0604", "Eliding side-effect-free expression ", node.expr.span, hint)
         self._drop(node.expr)
         return self._nothing(node)

@@ -77,7 +77,8 @@ class Inference(Constraints):
         function that deletes one.  ``names`` may have been meant by a wrong one.
         """
         dropped: set[int] = set()
-        for item in walk(node):
+        every = list(walk(node))
+        for item in every:
             if isinstance(item, p.Evaluate):
                 dropped.add(id(item.expr))
             elif isinstance(item, p.Delete):
@@ -88,12 +89,13 @@ class Inference(Constraints):
                 kind = self.types.find(item.type)
                 if is_open(kind) and kind not in self._unresolved and id(item) not in dropped:
                     self._unresolved.add(kind)
-                    self._report_unresolved(item, names)
+                    self._report_unresolved(item, names, every)
 
     def _report_unresolved(
         self,
         item: p.LocalRef | p.GlobalRef | p.ElementRef | p.CallOp,
         names: NamesOfProbe | None,
+        every: list[p.Node],
     ) -> None:
         if isinstance(item, p.CallOp):
             self.report_no_value(item)
@@ -115,10 +117,21 @@ class Inference(Constraints):
             hint=argument_hint(self.diagnostics.sources.source(item.span))
             or (names.target(name) if names is not None else "")
             or variable_hint(name)
+            or self._hint_of_source(item, every)
             or self._similar(name, names)
             or (names.told() if names is not None else "")
             or f"give '{name}' a value here, or add 'global {name}' when another probe does",
         )
+
+    def _hint_of_source(self, item: p.Expr, every: list[p.Node]) -> str:
+        """Explain a word of another language that the type would come from, as in ``x = true``."""
+        kind = self.types.find(item.type)
+        for other in every:
+            if isinstance(other, p.LocalRef) and self.types.find(other.type) == kind:
+                hint = variable_hint(other.name)
+                if hint:
+                    return f"'{other.name}': {hint}"
+        return ""
 
     def _similar(self, name: str, names: NamesOfProbe | None) -> str:
         """Suggest variables named like one that has no value, "" for none or for a short name."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stapy.services import Services
 
 MAX_SHOWN = 5
+_WITH_PARENTHESES = ("if", "while", "for", "foreach", "return", "delete", "catch")
 POINTER = "pointer:"
 
 
@@ -230,7 +231,7 @@ class CalledFunctions:
             text,
             node.span,
             where="no function of this name",
-            hint=function_hint(node.name) or (f"did you mean '{near[0]}'?" if near else ""),
+            hint=function_hint(node.name) or _near_hint(node.name, near),
         )
 
     def _wrong_count(self, node: n.Call, sources: list[FunctionSource]) -> None:
@@ -273,3 +274,11 @@ class CalledFunctions:
 def _taking(count: int, sources: list[FunctionSource]) -> list[FunctionSource]:
     """List the overloads that take so many arguments."""
     return [source for source in sources if len(source.decl.params) == count]
+
+
+def _near_hint(name: str, near: list[str]) -> str:
+    """Suggest a keyword such as ``while`` for a mistyped one, or a function; "" for neither."""
+    words = [word for word in _WITH_PARENTHESES if len(word) > 3 or sorted(word) == sorted(name)]
+    keywords = nearest(name, words, 1)
+    best = nearest(name, [*near[:1], *keywords], 1)
+    return f"did you mean '{best[0]}'?" if best else ""
