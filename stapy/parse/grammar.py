@@ -42,20 +42,21 @@ class _Driver:
         feed = self.feed
         table = self.parser.action[self.parser.state]
         place = -1 if token is None else token.start
+        stumble = Stumble(feed, table, token, self.actions.diagnostics.sources)
         if place not in self.damaged and (token is None or not self._is_made_up(token)):
             from stapy.parse.expected import Expectation  # needed for what is wrong only
 
-            stumble = Stumble(feed, table, token, self.actions.diagnostics.sources)
             Expectation(self.actions, stumble).report()
         self.actions.forget_body()
         if token is None:
             return
-        if feed.blocks() == 0:
+        ends_block = token.type == "RBRACE" and self._lacks_body()
+        if feed.blocks() == 0 and not ends_block:
             self._skip_declaration(token)
         elif token.type in _DECLARATIONS and not self._is_made_up(token):
             self._close_blocks(token)
         else:
-            self._skip_statement(token)
+            self._skip_statement(token, in_switch=stumble.case() is not None)
 
     def _is_made_up(self, token: Token) -> bool:
         return token.start == token.end and token.type == "RBRACE"
@@ -95,7 +96,7 @@ class _Driver:
         feed = self.feed
         tokens, opening = feed.tokens, feed.open[-1] if feed.open else None
         before = tokens.index(opening) - 1 if opening in tokens else -1
-        if opening is None or before < 0 or tokens[before].type != "FOR":
+        if opening is None or before < 0 or not _is_for(tokens[before]):
             return feed.at
         depth = 1
         for at in range(feed.at, len(tokens)):
@@ -107,13 +108,31 @@ class _Driver:
                 return at + 1
         return feed.at
 
-    def _skip_statement(self, token: Token) -> None:
+    def _lacks_body(self) -> bool:
+        """Tell whether the engine goes on where the body of an `if` or of a loop is missing.
+
+        A wrong statement ends there with its ';' only, for a '}' would end no block.
+        """
+        for state in reversed(self.parser.statestack):
+            behind = self.parser.action[state].get("error")
+            if behind is not None:  # the state that is next, or a rule that is complete
+                return behind > 0 and self.parser.action[behind].keys() == {"SEMI"}
+        return False
+
+    def _skip_statement(self, token: Token, *, in_switch: bool) -> None:
+        """Move to the ';' or '}' that ends a wrong statement, in a switch to the '}'."""
         feed = self.feed
         feed.at = self._behind_for_head()
         while feed.open and feed.open[-1].type != "LBRACE":
             feed.open.pop()
-        if token.type in ("SEMI", "RBRACE"):
+        end = Token("SEMI", ";", token.source, token.end, token.end)
+        if token.type == "SEMI":
             return  # PLY looks at the wrong token once more: it ends the statement
+        if token.type == "RBRACE":
+            if self._lacks_body():
+                feed.open.append(feed.closed[0])
+                feed.missing += [token, end]  # PLY drops the wrong token: once more, behind a ';'
+            return
         depth = 0
         if token.type == "LBRACE":
             depth = 1
@@ -127,15 +146,14 @@ class _Driver:
             elif kind == "RBRACE":
                 if depth == 0:
                     feed.at = at
+                    feed.missing = [end]
                     return
                 depth -= 1
                 if depth == 0:
                     feed.at = at + 1
-                    feed.missing = [
-                        Token("SEMI", ";", tokens[at].source, tokens[at].end, tokens[at].end)
-                    ]
+                    feed.missing = [end]
                     return
-            elif depth == 0 and (kind == "SEMI" or kind in _DECLARATIONS):
+            elif depth == 0 and ((kind == "SEMI" and not in_switch) or kind in _DECLARATIONS):
                 feed.at = at
                 return
         feed.at = len(tokens)
@@ -175,6 +193,10 @@ def _make_engine() -> GrammarEngine:
     engine = object.__new__(type(_parser))
     vars(engine).update(vars(_parser))
     return engine
+
+
+def _is_for(word: Token) -> bool:
+    return word.type == "FOR" or (word.type == "IDENT" and sorted(word.value) == ["f", "o", "r"])
 
 
 def _unheard(token: Token | None) -> None:

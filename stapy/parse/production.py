@@ -30,6 +30,7 @@ class GrammarEngine(ParserEngine, Protocol):
 
     action: dict[int, dict[str, int]]
     state: int
+    statestack: list[int]
     errorfunc: Callable[[Token | None], None]
 
     def parse(self, *, lexer: Words) -> Sequence[Decl] | None:

@@ -94,6 +94,8 @@ class Stumble:
 
     def case(self) -> Token | None:
         """Find the ``case`` or ``default`` of a switch that the token ends; None for neither."""
+        if self.token is None or self.token.type != "COLON":
+            return None
         for distance in (0, -1, -2):  # default:  case 1:  case -1:
             word = self.word(distance)
             if word is None or word.type in ("SEMI", "LBRACE", "RBRACE", "COLON"):

@@ -65,6 +65,8 @@ HINTS = [
     ("prode begin { }", "prode", "did you mean 'probe'?"),
     ("fucntion f() { }", "fucntion", "did you mean 'function'?"),
     ("global a\nprode begin { }", "prode", "did you mean 'probe'?"),
+    ("probe begin { switch (x) { case 1: y(); break; default: z() } }", ":", "there is no switch"),
+    ("probe begin { fro (i = 0; i < 3; i++) f(i) }", ";", "did you mean 'for'?"),
     # how arrays are sorted
     (
         "probe begin { foreach (p in lat @avg limit 10) { } }",
