@@ -129,8 +129,20 @@ class ConditionReader:
 
     def _literal(self, token: Token, kind: str, message: str) -> str:
         if token.type != kind:
-            raise self._bad("E0113", message, token, f"found {token.describe()}")
+            hint = self._quoting(token) if kind == "STRING" else _unquoting(token)
+            raise self._bad("E0113", message, token, f"found {token.describe()}", hint)
         return token.value
+
+    def _quoting(self, token: Token) -> str:
+        """Suggest quotes for a word or a number, such as a version, where a text is wanted."""
+        if token.type not in ("IDENT", "NUMBER"):
+            return ""
+        word, end = token.value, token.end
+        while (piece := self.peek()) is not None and piece.start == end and piece.type in _OF_WORDS:
+            word += piece.value
+            end = piece.end
+            self.take()
+        return f'text stands in double quotes: "{word}"'
 
     def _version(self, name: str, op: Token, right: Token) -> bool:
         kind = self._operator(op, has_order=True)
@@ -189,6 +201,7 @@ class ConditionReader:
             "expected string, number literal or other CONFIG_... as right side operand",
             right,
             f"found {right.describe()}",
+            self._quoting(right),
         )
 
     def _literals(self, left: Token) -> bool:
@@ -206,6 +219,16 @@ class ConditionReader:
         if value is None:
             raise self._bad("E0104", "number invalid or out of range", token, "not a 64-bit number")
         return value
+
+
+# What may be a piece of a version, a release or a pattern that was not quoted.
+_OF_WORDS = frozenset(["IDENT", "NUMBER", "DOT", "MINUS", "STAR"])
+
+
+def _unquoting(token: Token) -> str:
+    """Suggest a number without its quotes."""
+    is_number = token.type == "STRING" and parse_number(token.value) is not None
+    return f"numbers have no quotes: {token.value}" if is_number else ""
 
 
 Literal = TypeVar("Literal", int, str)

@@ -74,6 +74,17 @@ HINTS = [
         "@avg- for the largest first",
     ),
     ("probe begin { foreach ([a, b] in lat[*, 1] @count) { } }", ")", "@count+ for the smallest"),
+    # what stands in conditionals
+    ("probe begin %( kernel_v > 6 %? { } %)", "6", 'double quotes: "6"'),
+    ("probe begin %( kernel_v > 6.1 %? { } %)", "6", 'double quotes: "6.1"'),
+    ("probe begin %( kernel_vr == 6.1.0-9-amd64 %? { } %)", "6", 'double quotes: "6.1.0-9-amd64"'),
+    ("probe begin %( CONFIG_SMP == y %? { } %)", "y", 'double quotes: "y"'),
+    ("probe begin %( arch == x86_64 %? { } %)", "x86_64", 'double quotes: "x86_64"'),
+    ("probe begin %( arch == $x %? { } %)", "$x", ""),
+    ("probe begin %( arch == s390* %? { } %)", "s390", 'double quotes: "s390*"'),
+    ('probe begin %( "y" == y %? { } %)', "y", 'double quotes: "y"'),
+    ('probe begin %( guru_mode == "1" %? { } %)', '"1"', "numbers have no quotes: 1"),
+    ('probe begin %( guru_mode == "x" %? { } %)', '"x"', ""),
     # a sign that is missing, or one too many
     ('probe begin { printf("%s\\n" f()) }', "f", "a ',' is missing before 'f'"),
     ('probe begin { printf("%d" 1) }', "1", "a ',' is missing before '1'"),
