@@ -95,6 +95,23 @@ def test_type_errors_in_dropped_code_are_warnings(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "codes", "hint"),
+    [
+        ('x = "a" + 1; println(1)', ["W0613", "W0602"], "'.' joins strings"),
+        ('"a" + 1; println(1)', ["W0613", "W0604"], "'.' joins strings"),
+        ('x = 1; x = "a"; println(1)', ["W0602", "W0613", "W0602"], "strtol("),
+        ('y = 1; x = "a" - 1; z = 2; println(1)', ["W0602", "W0613", "W0602", "W0602"], "strtol("),
+    ],
+)
+def test_a_mistake_is_told_before_that_it_was_left_out(
+    body: str, codes: list[str], hint: str
+) -> None:
+    result = run(f"probe begin {{ {body} }}", LIBRARY)
+    assert result.codes == codes
+    assert hint in next(item.hint for item in result.diagnostics.items if item.code == "W0613")
+
+
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ('probe begin { if (0) { x = 1; x = "a"; println(x) } println(1) }', "E0301"),

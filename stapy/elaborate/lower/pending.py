@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# An assignment, an expression and a probe that were left out.
+_LEFT_OUT = frozenset({"W0602", "W0604", "W0606"})
+
+
 class Pending(Expr):
     """A value that could not be resolved, why, and for which probe point.
 
@@ -34,7 +38,11 @@ class Pending(Expr):
 
 
 def warn_of(errors: list[Diagnostic], diagnostics: Diagnostics) -> None:
-    """Tell of mistakes that do not count, because what they are in is left out."""
+    """Tell of mistakes that do not count, because what they are in is left out.
+
+    They come before the warnings that it was left out, for that is what follows from them.
+    """
+    before = len(diagnostics.items)
     for item in errors:
         diagnostics.warning(
             "W0613",
@@ -43,5 +51,20 @@ def warn_of(errors: list[Diagnostic], diagnostics: Diagnostics) -> None:
             where=item.where,
             labels=item.labels,
             notes=["this code has no effect and is left out"],
-            hint="with -u nothing is left out, and this is an error",
+            hint=item.hint or "with -u nothing is left out, and this is an error",
         )
+    mistakes = diagnostics.items[before:]
+    del diagnostics.items[before:]
+    for mistake in mistakes:
+        diagnostics.items.insert(_first_about(mistake, diagnostics.items), mistake)
+
+
+def _first_about(mistake: Diagnostic, items: list[Diagnostic]) -> int:
+    """Find the first warning that the code of a mistake was left out, else the end."""
+    place = mistake.span
+    for index, item in enumerate(items):
+        whole = item.span
+        is_around = whole.source == place.source and whole.start <= place.start
+        if item.code in _LEFT_OUT and is_around and place.end <= whole.end:
+            return index
+    return len(items)
