@@ -69,6 +69,50 @@ def test_advice(text: str, code: str, at: str, advice: str) -> None:
         assert "install" not in item.hint
 
 
+# Aliases as the library has them: of places that may lack, of tracepoints, of a return.
+ALIASES = """
+    probe calls.read = inner.read ?, kernel.function("vfs_nosuch").call ? { size = 1 }
+    probe inner.read = kernel.function("vfs_read").call ? { }
+    probe calls.read.return = kernel.function("vfs_read").return ? { }
+    probe net.receive = kernel.trace("sched_switch") { }
+    probe whole.read = kernel.function("vfs_read") { }
+    """
+
+
+@pytest.mark.parametrize(
+    ("point", "code", "at", "hint", "note"),
+    [
+        ("calls.read.retrun", "E0236", "retrun", "did you mean 'return'?",
+         "behind 'calls.read' may stand: return"),
+        ("calls.*.retrun", "E0236", "retrun", "did you mean 'return'?",
+         "behind 'calls.read' may stand: return"),
+        ("net.receive.retrun", "E0236", "retrun", "", "nothing may follow 'net.receive'"),
+        ("whole.read.retrun", "E0236", "retrun", "did you mean 'return'?",
+         "behind 'whole.read' may stand: return, call"),
+        ('whole.read.return("x")', "E0236", 'return("x")', "write whole.read.return",
+         "'return' takes no argument"),
+        ("whole.read.return.x", "E0236", "x", "",
+         "behind 'whole.read.return' may stand: maxactive"),
+        ("whole.read.maxactive(3)", "E0236", "maxactive(3)",
+         "maxactive stands behind return: .return.maxactive(…)",
+         "behind 'whole.read' may stand: return, call"),
+        ("begin.retrun", "E0236", "retrun", "", "nothing may follow 'begin'"),
+        ("own.retrun", "E0230", "retrun", "did you mean 'return'?", "'retrun' is not one of the"),
+        ("calls.read.retrun ?", "E0238", "", "a script needs at least one probe", ""),
+    ],
+)  # fmt: skip
+def test_a_suffix_that_an_alias_does_not_take_is_told_by_the_names_of_the_script(
+    point: str, code: str, at: str, hint: str, note: str
+) -> None:
+    """What aliases stand for inside them was not written by their user."""
+    own = 'probe own.retrun = kernel.function("vfs_read").retrun { }' if "own" in point else ""
+    result = s.run(f"{own} probe {point} {{ println(1) }}", library={"calls.stp": ALIASES})
+    (error,) = result.diagnostics.errors
+    assert (error.code, result.services.sources.text(error.span)) == (code, at)
+    assert error.hint.startswith(hint) and bool(hint) == bool(error.hint)
+    assert "".join(error.notes).startswith(note)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

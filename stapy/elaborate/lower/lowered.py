@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from stapy.elaborate.lower.body import EntrySlots, FunctionBody
     from stapy.elaborate.lower.ruledout import RuledOut
     from stapy.elaborate.lower.value_types import ValueTypes
-    from stapy.elaborate.names.points import Derived
+    from stapy.elaborate.names.derived import Derived
     from stapy.elaborate.names.pointtree import PointTree
     from stapy.elaborate.names.select import SymbolTable
     from stapy.elaborate.typevars import TypeTable

@@ -12,7 +12,8 @@ from stapy.elaborate.lower.pending import warn_of
 from stapy.elaborate.lower.ruledout import RuledOut
 from stapy.elaborate.lower.value_types import ValueTypes
 from stapy.elaborate.names import syntax
-from stapy.elaborate.names.points import ConditionPiece, Derived, Points, ScopedBody
+from stapy.elaborate.names.derived import ConditionPiece, Derived, ScopedBody
+from stapy.elaborate.names.points import Points
 from stapy.elaborate.names.select import SymbolTable
 from stapy.elaborate.typevars import TypeTable
 from stapy.ir import program as p

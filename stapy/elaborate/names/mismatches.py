@@ -92,6 +92,25 @@ def explain(error: PointError, mismatch: Mismatch, above: str, lists: Lists) -> 
         error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
 
 
+def explain_suffix(error: PointError, mismatch: Mismatch, above: str, follows: list[str]) -> None:
+    """Say what may follow an alias, of which ``follows`` was tried, where a suffix does not."""
+    component = mismatch.component
+    if mismatch.kinds and component.name in follows:
+        error.notes = [f"'{component.name}' takes no argument"]
+        error.hint = f"write {above}.{component.name}"
+        return
+    if not follows:
+        error.notes = [f"nothing may follow '{above}'"]
+        return
+    error.notes = [f"behind '{above}' may stand: {', '.join(follows)}"]
+    behind = _BEHIND.get(component.name)
+    near = nearest(component.name, follows, 1)
+    if behind in follows:
+        error.hint = f"{component.name} stands behind {behind}: .{behind}.{component.name}(…)"
+    elif near:
+        error.hint = f"did you mean '{near[0]}'?"
+
+
 def _known_names(
     word: str, names: list[str], parent: list[n.PointComponent], under: str, lists: Lists
 ) -> list[str]:

@@ -6,17 +6,25 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
-from stapy.diagnostics.suggest import nearest
+from stapy.diagnostics import NOWHERE, Span, used_at
 from stapy.elaborate.names import interpreted, mismatches
+from stapy.elaborate.names.derived import (
+    ConditionPiece,
+    Derived,
+    ScopedBody,
+    Way,
+    dotted,
+    print_points,
+    within,
+)
 from stapy.elaborate.names.pointtree import Mismatch, PointMatch, PointTree, is_wild
 from stapy.elaborate.names.privilege import FORBIDDEN, check_point
 from stapy.elaborate.names.select import AliasSource, FileScope, ProbeSource, SymbolTable
 from stapy.parse import nodes as n
 from stapy.probes import builds
-from stapy.probes.family import Family, Match, PointError, known_lines, print_component
+from stapy.probes.family import Family, Match, PointError, known_lines
 from stapy.probes.machines import check_machine
-from stapy.record import Record, new, replace
+from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.elaborate.names.mismatches import Lists
@@ -26,73 +34,12 @@ MAX_DEPTH = 64
 _REASONS = 3  # of an alias that matches nothing, which may have many places
 
 
-class ScopedBody(Record):
-    """A body and the file whose private names it sees."""
-
-    body: n.Stmt
-    file: FileScope
-
-
 # What stands behind functions, and behind the names that stand for these.
 _SUFFIXES = ("return", "call", "inline", "exported", "callee", "callees", "label", "maxactive")
 
 
-class ConditionPiece(Record):
-    """An ``if`` of a point or of an alias on the way."""
-
-    expr: n.Expr
-    file: FileScope
-
-
-class Derived(Record):
-    """One point brought down to a family: its places and all that will run there."""
-
-    family: Family
-    matches: list[Match]
-    pieces: list[ScopedBody]
-    conditions: list[ConditionPiece]
-    written: str
-    alias: str
-    chain: list[str]
-    span: Span
-    is_user: bool
-    own: n.Stmt
-    use: Span = NOWHERE  # the point as the script writes it
-    optional: bool = False
-    sufficient: bool = False
-
-
-class _Way(Record):
-    """What was collected on the way from the script's point down the aliases."""
-
-    written: str
-    span: Span
-    is_user: bool
-    before: list[ScopedBody] = new(list)
-    after: list[ScopedBody] = new(list)
-    conditions: list[ConditionPiece] = new(list)
-    chain: list[str] = new(list)
-    active: tuple[int, ...] = ()
-    alias: str = ""
-    optional: bool = False
-    use: Span = NOWHERE
-
-
-def print_points(points: list[n.ProbePoint], sources: SourceMap) -> str:
-    """Print a list of points as one text, conditions as they were written."""
-    texts = []
-    for point in points:
-        text = dotted(point.components)
-        text += "!" if point.sufficient else "?" if point.optional else ""
-        condition = sources.text(point.condition.span) if point.condition is not None else ""
-        text += f" if ({condition})" if condition else ""  # a monitor's switch has no text
-        texts.append(text)
-    return ",".join(texts)
-
-
-def dotted(components: list[n.PointComponent]) -> str:
-    """Print components as one text, joined by dots."""
-    return ".".join(print_component(c) for c in components)
+class SuffixError(PointError):
+    """What the script's point has behind an alias stands nowhere in what the alias stands for."""
 
 
 class Points:
@@ -123,7 +70,7 @@ class Points:
         decl = source.decl
         user = not source.file.script.is_library
         written = print_points(decl.points, self.services.sources)
-        way = _Way(written, decl.span, user)
+        way = Way(written, decl.span, user)
         middle = ScopedBody(decl.body, source.file)
         return self._list(decl.points, source.file, way, middle, True)
 
@@ -131,7 +78,7 @@ class Points:
         self,
         points: list[n.ProbePoint],
         file: FileScope,
-        way: _Way,
+        way: Way,
         middle: ScopedBody,
         report: bool,
         suffix: list[n.PointComponent] | None = None,
@@ -140,6 +87,7 @@ class Points:
         result: list[Derived] = []
         first: PointError | None = None
         forbidden: PointError | None = None
+        misplaced: list[SuffixError] = []
         for point in points:
             if suffix:
                 point = replace(point, components=point.components + suffix)
@@ -152,6 +100,7 @@ class Points:
                     self._passed_over += error.notes
                     self._advice = self._advice or error.hint
                     forbidden = error if error.code == FORBIDDEN else forbidden
+                    misplaced += [error] if isinstance(error, SuffixError) else []
                     continue
                 if report:
                     self.report(error, point.span)
@@ -165,17 +114,22 @@ class Points:
             result += found
             if point.sufficient and found:
                 break
-        # An alias all of whose alternatives are forbidden is forbidden, not without a match.
+        # An alias all of whose alternatives are forbidden is forbidden, not without a match; and
+        # what can follow none of them is a mistake of the script, whatever the kernel has.
+        if len(misplaced) == len(points):
+            first = first or misplaced[0]
         first = first or (None if result else forbidden)
         if first is not None and not report:
             raise first
         return result
 
     def _point(
-        self, point: n.ProbePoint, file: FileScope, way: _Way, middle: ScopedBody
+        self, point: n.ProbePoint, file: FileScope, way: Way, middle: ScopedBody
     ) -> list[Derived]:
         hits, mismatch = self.tree.match(point.components)
         if mismatch is not None:
+            if misplaced := self._misplaced(point, mismatch, way, file, middle):
+                raise misplaced
             raise self._mismatch(point, mismatch, partial(self._lists, file=file, middle=middle))
         # `!` is optional too, and what is optional stays so in what an alias stands for.
         optional = way.optional or point.optional or point.sufficient
@@ -199,7 +153,7 @@ class Points:
         return result
 
     def _hit(
-        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: ScopedBody
+        self, hit: PointMatch, point: n.ProbePoint, way: Way, middle: ScopedBody
     ) -> list[Derived]:
         name = dotted([*hit.components, *hit.suffix])
         if not way.alias:
@@ -247,7 +201,7 @@ class Points:
         return result
 
     def _of_builds(
-        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: ScopedBody
+        self, hit: PointMatch, point: n.ProbePoint, way: Way, middle: ScopedBody
     ) -> list[Derived]:
         """Resolve a point in each build of a path; a build may lack what another one has."""
         result: list[Derived] = []
@@ -262,7 +216,7 @@ class Points:
         return result
 
     def _interpreted(
-        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: ScopedBody
+        self, hit: PointMatch, point: n.ProbePoint, way: Way, middle: ScopedBody
     ) -> list[Derived]:
         """Derive a point in interpreted code: an alias, and what leaves out other functions."""
         interpreted.refuse_variables(middle.body)
@@ -279,7 +233,7 @@ class Points:
         return family.resolve(point, self.services) if known is None else known
 
     def _alias(
-        self, alias: AliasSource, hit: PointMatch, way: _Way, middle: ScopedBody, name: str
+        self, alias: AliasSource, hit: PointMatch, way: Way, middle: ScopedBody, name: str
     ) -> list[Derived]:
         decl = alias.decl
         if id(decl) in way.active or len(way.active) > MAX_DEPTH:
@@ -300,6 +254,7 @@ class Points:
             before=before,
             after=after,
             chain=[*way.chain, name],
+            head=way.head or hit.components,
             active=(*way.active, id(decl)),
         )
         return self._list(decl.points, file, inner, middle, False, hit.suffix)
@@ -319,16 +274,53 @@ class Points:
                     hint=f"stapy --doc {name} says why",
                 )
 
+    def _misplaced(
+        self,
+        point: n.ProbePoint,
+        mismatch: Mismatch,
+        way: Way,
+        file: FileScope,
+        middle: ScopedBody,
+    ) -> SuffixError | None:
+        """Tell of a suffix that the script wrote behind an alias; None for other mismatches.
+
+        It is told by the names that the script has: those inside the alias say nothing to its
+        author.
+        """
+        suffix = [c for c in point.components if within(c.span, way.use)] if way.head else []
+        at = next((at for at, c in enumerate(suffix) if c is mismatch.component), None)
+        if at is None or mismatch.ends_early:
+            return None
+        parent = [*way.head, *suffix[:at]]
+
+        def explain(error: PointError) -> None:
+            follows = self._follows(parent, file=file, middle=middle)
+            mismatches.explain_suffix(error, mismatch, dotted(parent), follows)
+
+        text = "invalid suffix for probe"
+        return SuffixError("E0236", text, mismatch.component.span, explain=explain)
+
+    def _follows(
+        self, parent: list[n.PointComponent], *, file: FileScope, middle: ScopedBody
+    ) -> list[str]:
+        """List the suffixes that make a point of ``parent``, an alias."""
+        tried = Points(self.names, self.services, only_names=True)
+        span = parent[-1].span
+        result = []
+        for name in _SUFFIXES:
+            number = n.Number(span, 1) if name == "maxactive" else None
+            point = n.ProbePoint(span, [*parent, n.PointComponent(span, name, number)])
+            with self.services.diagnostics.quiet(), contextlib.suppress(PointError):
+                if tried._point(point, file, Way("", span, True), middle):
+                    result.append(name)
+        return result
+
     def _mismatch(self, point: n.ProbePoint, mismatch: Mismatch, lists: Lists) -> PointError:
         component = mismatch.component
         above = dotted(mismatch.parent)
         if mismatch.is_suffix:
             notes = [f"nothing may follow '{above}'"]
-            near = nearest(component.name, _SUFFIXES, 1)
-            hint = f"did you mean '{near[0]}'?" if near and near[0] != component.name else ""
-            return PointError(
-                "E0236", "invalid suffix for probe", component.span, notes=notes, hint=hint
-            )
+            return PointError("E0236", "invalid suffix for probe", component.span, notes=notes)
 
         def similar(error: PointError) -> None:
             mismatches.explain(error, mismatch, above, lists)
@@ -363,7 +355,7 @@ class Points:
                 for hit in hits:  # one by one: the first that there is will do
                     point = n.ProbePoint(parent[-1].span, hit.components)
                     with contextlib.suppress(PointError):
-                        if tried._point(point, file, _Way("", point.span, True), middle):
+                        if tried._point(point, file, Way("", point.span, True), middle):
                             return dotted(components)
         return ""
 
