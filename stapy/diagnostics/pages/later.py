@@ -105,6 +105,11 @@ the lowest priority; the others have their turn when it says `next`. The first o
     "W0616": """A probe point that is never hit
 The tapset has the name so that old scripts run, but kernels of today do not go there: the point
 stands for `never`. --doc tells which name has taken its place.""",
+    "W0617": """A comparison with one result
+A name of a task has 15 characters at most, so it never equals a longer text: compare with the first
+15. Paths and other texts of system calls are in double quotes, which belong to the text: `filename`
+is `"/etc/passwd"` with them, `filename_unquoted` without. Where a variable has no such twin, write
+the quotes (`path == "\\"/etc/passwd\\""`, `path =~ "^\\"/etc"`).""",
     "W0609": """More watched places than debug registers
 The hardware watches four places, whatever asks for them: what comes too late is not armed.""",
     "W0611": """A function that nobody calls was dropped

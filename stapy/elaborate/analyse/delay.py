@@ -101,7 +101,7 @@ class Delay:
             before |= _names(item)
         if not found:
             return {}
-        times = Counter(name for node in walk(body) for name in _set_by(node))
+        times = Counter(name for node in walk(body) for name in set_by(node))
         return {name: value for name, value in found.items() if times[name] == 1}
 
     # --- what may move ----------------------------------------------------------
@@ -213,7 +213,7 @@ def _target(stmt: p.Stmt) -> str:
     return ""
 
 
-def _set_by(node: p.Node) -> list[str]:
+def set_by(node: p.Node) -> list[str]:
     """List the local variables that a node itself sets, not those that its children set."""
     if isinstance(node, (p.AssignOp, p.IncrementOp, p.Delete)):
         return [node.target.name] if isinstance(node.target, p.LocalRef) else []
@@ -230,7 +230,7 @@ def _set_by(node: p.Node) -> list[str]:
 def _names(node: p.Node) -> set[str]:
     names: set[str] = set()
     for item in walk(node):
-        names.update(_set_by(item))
+        names.update(set_by(item))
         if isinstance(item, p.LocalRef):
             names.add(item.name)
     return names

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
-from stapy.elaborate.analyse import check, unresolved, unused
+from stapy.elaborate.analyse import check, comparisons, unresolved, unused
 from stapy.elaborate.analyse.delay import Delay
 from stapy.elaborate.analyse.entryvars import NamesOfProbe
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
@@ -56,6 +56,7 @@ class _Settling:
         for body, _ in self._bodies():
             check.loops(body, graph, self._diagnostics)
             check.slices(body, self._diagnostics)
+        comparisons.check(self._probes, functions, lowered.points, self._services)
         self._delay(functions, graph)
         return Typed(
             [self._probe(raw) for raw in self._probes],

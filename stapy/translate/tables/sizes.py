@@ -11,10 +11,10 @@ write MAXSTRINGLEN bytes whatever it says of the text.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
+from stapy.ir.texts import SIZED, said_bytes
 from stapy.ir.walk import walk
 from stapy.translate.c.words import hides, words_in
 from stapy.translate.sharing import OwnText
@@ -22,11 +22,6 @@ from stapy.translate.sharing import OwnText
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-# What embedded C says of its result, the NUL included: the text is no longer, or, besides, it
-# never writes beyond sizeof(STAP_RETVALUE), whatever happens.
-_SIZED = "pragma:sized:"
-_SAYS = ("pragma:bytes:", _SIZED)
-_DIGITS = re.compile("[0-9]{1,9}")
 _ROUNDS = 8  # strings that still grow then are as long as they may be
 _NUMBER = 24  # bytes of a number in any notation
 _PLAIN = frozenset("diuoxXpcs")  # directives of one argument that is a number or a string
@@ -160,12 +155,8 @@ class StringSizes:
             self._known[var.c_name, at] = self._limit
 
     def _said(self, markers: set[str]) -> int:
-        """Return what embedded C says of its result: the largest number, if it says several."""
-        said = (mark.rpartition(":") for mark in markers)
-        texts = [number for start, _, number in said if start + ":" in _SAYS]
-        if not texts or not all(_DIGITS.fullmatch(text) for text in texts):
-            return self._limit
-        return min(max(1, *map(int, texts)), self._limit)
+        said = said_bytes(markers)
+        return self._limit if said is None else min(said, self._limit)
 
     def _assign(self, node: p.AssignOp, scope: Hashable) -> None:
         holder = self._holder(node.target, scope)
@@ -289,7 +280,7 @@ def _keeps_to_size(function: p.Function, macros: frozenset[str]) -> bool:
     """
     code = function.code or ""
     return (
-        any(mark.startswith(_SIZED) for mark in function.markers)
+        any(mark.startswith(SIZED) for mark in function.markers)
         and "MAXSTRINGLEN" not in words_in(code)
         and not hides(code, macros)
     )
