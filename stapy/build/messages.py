@@ -314,7 +314,7 @@ class Reporter:
         others = [name for name in with_headers() if name != self.release]
         if others:
             line = ".".join(others[-1].split(".")[:2])
-            hint += f", if there are any; -r {line} makes the module for another kernel"
+            hint += f"; -r {line} makes the module for kernel {others[-1]}, whose headers are here"
         where = build_dir or f"/lib/modules/{self.release}/build"
         self.diagnostics.error(
             KIND,

@@ -82,6 +82,9 @@ def _meant_option(name: str) -> str:
     """Suggest the option whose name this may be: one of ours, else one of a tool's."""
     from stapy.diagnostics.suggest import nearest
 
+    for long in sorted(LONG, key=len, reverse=True):  # a value that stands right behind the name
+        if LONG[long].value and name.startswith(long) and name[len(long)] in "0123456789":
+            return f"; did you mean '--{long}={name[len(long) :]}'?"
     begun = sorted((long for long in LONG if len(long) > 3 and name.startswith(long)), key=len)
     if near := nearest(name, LONG) or begun[-1:]:
         return f"; did you mean '--{near[0]}'?"

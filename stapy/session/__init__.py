@@ -137,6 +137,8 @@ class Session(Passes):
         if options.last_pass >= 4:
             from stapy.session import modules
 
+            settle.check_module_name(options.module_name, kernel, self.diagnostics)
+            self.end_pass()
             self.open_tools(kernel)
             self.find_signer()
             recalled = modules.recall(self, kernel)

@@ -42,6 +42,8 @@ class PassMessages:
         if self.diagnostics.errors:
             raise Stop
         if self.options.warnings_are_errors and self.said:
+            if self.options.message_format != "systemtap":
+                self.note("-W makes warnings errors")
             raise Stop
 
     def show(self) -> None:

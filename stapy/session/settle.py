@@ -11,6 +11,7 @@ from stapy.diagnostics import Diagnostics, Span
 from stapy.paths import is_dir, is_file
 
 if TYPE_CHECKING:
+    from stapy.kernel import Kernel
     from stapy.options import Options
     from stapy.parse.nodes import Script
 
@@ -189,6 +190,26 @@ def close_enough(name: str, limit: str) -> bool:
     from stapy.diagnostics.suggest import distance
 
     return distance(name.lower(), limit.lower(), 3) <= max(1, min(3, len(limit) // 4))
+
+
+def check_module_name(name: str | None, kernel: Kernel, diagnostics: Diagnostics) -> None:
+    """Warn of a name that a module of the kernel has: only one of both can be loaded."""
+    if not name:
+        return
+    builtin = kernel.modules.builtin()
+    if name not in builtin and kernel.modules.path(name) is None:
+        return
+    why = (
+        f"the kernel has {name} built in and refuses another one"
+        if name in builtin
+        else f"while one of them is loaded the kernel refuses the other, and modprobe {name} fails"
+    )
+    diagnostics.warning(
+        "W0618",
+        f"-m {name} is the name of a module of kernel {kernel.release}",
+        notes=[why],
+        hint=f"another name, such as -m my_{name}",
+    )
 
 
 def check_tapsets(folders: list[str], diagnostics: Diagnostics) -> None:

@@ -109,4 +109,16 @@ def test_warnings_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
         else:
             with pytest.raises(Stop):
                 messages.end_pass()
-    assert capsys.readouterr().err.count("has no effect") == 1
+    said = capsys.readouterr().err
+    assert said.count("has no effect") == 1
+    assert said.endswith("-W makes warnings errors\n")
+
+
+def test_why_a_warning_ends_the_command_is_not_told_in_messages_of_systemtap(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    messages = PassMessages(Options(warnings_are_errors=True, message_format="systemtap"))
+    messages.diagnostics.warning("W0653", "has no effect")
+    with pytest.raises(Stop):
+        messages.end_pass()
+    assert "makes warnings errors" not in capsys.readouterr().err

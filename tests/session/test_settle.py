@@ -12,10 +12,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.kernel import Kernel
+from stapy.kernel.modules import Modules
 from stapy.options import Options
 from stapy.session import settle
 from tests.program import stapy_command
@@ -41,6 +45,27 @@ def test_limits_hold_for_what_is_started(name: str) -> None:
     # Somewhat more processor time to tell of the end, and to remove what was made.
     most = value + 5 if name == "cpu" else value
     assert done.stdout == f"({value}, {most})\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("nf_tables", "while one of them is loaded the kernel refuses the other, and modprobe"),
+        ("tcp_cubic", "the kernel has tcp_cubic built in and refuses another one"),
+        ("own", ""),
+        (None, ""),
+    ],
+)
+def test_a_name_of_a_module_that_the_kernel_has(
+    name: str | None, note: str, tmp_path: Path
+) -> None:
+    (tmp_path / "modules.dep").write_text("kernel/net/netfilter/nf-tables.ko.xz: a.ko\n")
+    (tmp_path / "modules.builtin").write_text("kernel/net/ipv4/tcp_cubic.ko\n")
+    kernel = SimpleNamespace(release="6.1.0", modules=Modules(tmp_path))
+    diagnostics = fresh()
+    settle.check_module_name(name, cast("Kernel", kernel), diagnostics)
+    assert [item.code for item in diagnostics.items] == ["W0618"] * bool(note)
+    assert all(item.notes[0].startswith(note) for item in diagnostics.items)
 
 
 def test_a_limit_that_cannot_be_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,11 @@ _INT = range(-(1 << 31), 1 << 31)
 _RANGES = dict.fromkeys(
     ("STP_OVERLOAD_THRESHOLD", "STP_OVERLOAD_INTERVAL", "STP_ON_THE_FLY_INTERVAL"), range(1 << 64)
 ) | {"STP_MAXMEMORY": range(1 << 31), "MAP_STRING_LENGTH": range(2, 1 << 16)}
+# Of these there are none at least.
+_RANGES |= dict.fromkeys(
+    ("MAXACTION", "MAXACTION_INTERRUPTIBLE", "MAXMAPENTRIES", "MAXBACKTRACE", "MINSTACKSPACE"),
+    range(1 << 31),
+)
 # The runtime takes its own default for 0.
 _UNSAID = {"STP_ON_THE_FLY_INTERVAL": " ?: 1"}
 # Macros of -D that other parts of the translation heed.
@@ -165,6 +170,8 @@ class Limits:
         """List the names of limits whose number the runtime has no room for, and what it has."""
         found = []
         for row in self.rows:
+            if row.name not in self.given:
+                continue  # what follows from another one is told with that
             room = _RANGES.get(row.name, _INT)
             value = self._evaluate(row.name)
             if value is not None and value not in room:
