@@ -103,7 +103,15 @@ class Head(Record):
 
     def notes(self) -> list[str]:
         """List what to say of the file when it does not have what is looked for."""
-        return [f"'{self.script}' is a script, which this program runs"] if self.script else []
+        if not self.script:
+            return []
+        notes = [f"'{self.script}' is a script, which this program runs"]
+        name = self.script.rpartition("/")[2]
+        other = search.program_behind(name)
+        if other is not None:
+            means = f"process({quote_name(view.shown(other))})"
+            notes.append(f"behind it in $PATH is a program that is called {name}, too: {means}")
+        return notes
 
 
 def heads(

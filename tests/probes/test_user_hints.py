@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,27 @@ def test_a_script_stands_for_what_runs_it(tail: str, path: Path, tmp_path: Path)
     script.write_text(f"#!{path}\n")
     (item,) = run(f'probe process("{script}").{tail} {{ next }}').diagnostics.items
     assert f"'{script}' is a script, which this program runs" in item.notes
+
+
+@pytest.mark.parametrize("tail", ['mark("a")', 'function("none")', 'plt("none")'])
+def test_a_script_in_front_of_a_program_of_its_name(
+    tail: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As version managers have them: the program that is meant comes later in $PATH."""
+    folders = [tmp_path / name for name in ("shims", "scripts", "texts", "bin", "later")]
+    for folder in folders:
+        folder.mkdir()
+    for folder, text in zip(folders[:3], (f"#!{path}\n", "#!/no/such\n", "nothing"), strict=True):
+        (folder / "tool-of-hints").write_text(text)
+        (folder / "tool-of-hints").chmod(0o755)
+    for folder in folders[3:]:
+        shutil.copy(path, folder / "tool-of-hints")
+    monkeypatch.setenv("PATH", ":".join(map(str, folders)))
+    (item,) = run(f'probe process("tool-of-hints").{tail} {{ next }}').diagnostics.items
+    assert (
+        "behind it in $PATH is a program that is called tool-of-hints, too: "
+        f'process("{tmp_path}/bin/tool-of-hints")'
+    ) in item.notes
 
 
 def test_a_script_whose_interpreter_is_missing(tmp_path: Path) -> None:
@@ -162,14 +184,23 @@ def test_no_file_of_ours_for_another_process(
 def test_what_a_stripped_program_lacks_has_a_command(
     text: str, note: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a name is like the one that was typed, that is told first."""
-    monkeypatch.setattr("stapy.debuginfo.user.programs.debug_command", lambda file: "get DEBUG")
+    """Where a name is like the one that was typed, that is told, and no package is looked for."""
+    asked = []
+
+    def command(file: Path) -> str:
+        asked.append(file)
+        return "get DEBUG"
+
+    monkeypatch.setattr("stapy.debuginfo.user.programs.debug_command", command)
     bare = compiled(tmp_path, PROGRAM, "-O1", "-s", "-rdynamic")
     script = f'probe process("{bare}").' + text.replace("{path}", str(bare))
     (item,) = run(script).diagnostics.items
     assert note.replace("{path}", str(bare)) in " ".join(item.notes)
-    assert "its debug package has them: get DEBUG" in (item.hint, *item.notes)
-    assert ("did you mean 'nothing'" in item.hint) == ('nothin")' in text)
+    is_near = 'nothin")' in text
+    assert ("did you mean 'nothing'" in item.hint) == is_near
+    assert ("other names are in its debug information, which is not here" in item.notes) == is_near
+    assert ("its debug package has them: get DEBUG" in (item.hint, *item.notes)) == (not is_near)
+    assert bool(asked) == (not is_near)
 
 
 def test_names_that_cannot_be_read_are_no_stripped_program(

@@ -177,6 +177,15 @@ def program(name: str) -> str | None:
     return find(name)
 
 
+def program_behind(name: str) -> str | None:
+    """Find the first command of a name in ``$PATH`` that is no script, such as behind a shim."""
+    for folder in _folders(None):
+        path = _real(f"{folder}/{name}")
+        if view.is_command(path) and _first_line(path) is None and unfit(path) is None:
+            return path
+    return None
+
+
 @remembered
 def own_program(name: str) -> str | None:
     """Find what we ourselves would start by a name, whoever's files are probed; or None.

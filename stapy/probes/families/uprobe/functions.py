@@ -344,11 +344,10 @@ def _no_match(
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near[:2]) + "?"
         if table.complete or table.is_damaged:
             return
-        missing = programs.missing_hint(services.debuginfo.programs, head.file)
-        if error.hint:
-            error.notes += [missing] if missing else []
+        if error.hint:  # to look for the package takes longer than all the rest
+            error.notes.append("other names are in its debug information, which is not here")
         else:
-            error.hint = missing
+            error.hint = programs.missing_hint(services.debuginfo.programs, head.file)
 
     return PointError("E0231", "no match", target.span, notes=notes, explain=similar)
 
