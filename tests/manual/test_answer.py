@@ -178,6 +178,26 @@ def test_of_a_system_call(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        ("openat", 2),
+        ("open", 1),
+        ("openat.return", None),
+        ("read", None),
+        ("execve", None),  # it leaves the program other memory
+    ],
+)
+def test_how_a_text_that_comes_late_is_had(
+    call: str, number: int | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It prints as its address at the entry, which nobody would take for a path."""
+    _, out, _ = doc(capsys, "--doc", f"syscall.{call}")
+    way = f"println(user_string_quoted(@entry(pointer_arg({number}))))"
+    assert (way in " ".join(out.split())) == (number is not None)
+    assert ("has not touched yet" in out) == (number is not None)
+
+
+@pytest.mark.parametrize(
     ("words", "what"),
     [
         (["--doc", "execnam"], "did you mean 'execname'"),

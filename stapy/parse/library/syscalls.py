@@ -69,6 +69,8 @@ _SETTERS = {
     "$ & 0xffffffff": "set_uint_arg",
     'user_string($, "<unavailable>")': "set_user_string_arg",
 }
+_TEXT = "user_string_quoted($)"  # of a program's memory, as it is when the call begins
+_REPLACING = ("execve", "execveat")  # calls after which the program has another memory
 _RAW = re.compile(r"\$(next|loff|long|[1-6])?")
 
 
@@ -201,17 +203,36 @@ _BY = {
 }
 
 
-def _comment(alias: str) -> str:
-    """Write the comment of an alias."""
+def _comment(alias: str, late: str = "") -> str:
+    """Write the comment of an alias; ``late`` is how its return has a text that came later."""
     spelling, _, call = alias.partition(".")
     call = call.removesuffix(".return")
     what = f"the system call {call} {'returns' if alias.endswith('.return') else 'begins'}"
-    return f"/** {alias} - {what}{_BY[spelling]} */\n"
+    if not late:
+        return f"/** {alias} - {what}{_BY[spelling]} */\n"
+    return (
+        f"/**\n * {alias} - {what}{_BY[spelling]}\n *\n"
+        " * A text in memory that the program has not touched yet is not there when the call\n"
+        " * begins: its address stands in its place. When the call returns it is there:\n"
+        f" * `probe {alias}.return {{ println({late}) }}`\n */\n"
+    )
 
 
-def _alias(name: str, points: list[str], body: list[str], after: Sequence[str] = ()) -> str:
+def _late_text(row: SyscallRow, kinds: dict[str, ArgumentType]) -> str:
+    """Write how the return of a call has the first text that it is passed; "" for no text."""
+    if not row.result or row.made in _REPLACING:
+        return ""
+    for index, spec in enumerate(row.arguments, 1):
+        if spec != "-" and any(value == _TEXT for _, value in kind_of(spec, kinds)[0].variables):
+            return f"user_string_quoted(@entry(pointer_arg({index})))"
+    return ""
+
+
+def _alias(
+    name: str, points: list[str], body: list[str], after: Sequence[str] = (), late: str = ""
+) -> str:
     inner = "".join(f"\t{line}\n" for line in body)
-    text = f"{_comment(name)}probe {name} = {', '.join(points)}\n{{\n{inner}}}"
+    text = f"{_comment(name, late)}probe {name} = {', '.join(points)}\n{{\n{inner}}}"
     if after:
         text += ", {\n" + "".join(f"\t{line}\n" for line in after) + "}"
     return text + "\n"
@@ -230,7 +251,8 @@ def _aliases(
     ends = [""] + ([".return"] if any(row.result for row in rows) else [])
     for end in ends:
         dwarf, without = f"dw_syscall.{name}{end}", f"nd_syscall.{name}{end}"
-        parts.append(_alias(f"syscall.{name}{end}", [f"{dwarf} !", f"{without} ?"], []))
+        late = "" if end else _late_text(rows[0], kinds)
+        parts.append(_alias(f"syscall.{name}{end}", [f"{dwarf} !", f"{without} ?"], [], late=late))
         ways = [f"nd2_syscall.{name}{end} !", f"nd1_syscall.{name}{end} !"]
         traced = facts.arch == _NUMBERED and any(row.number is not None for row in rows)
         if traced:
