@@ -36,7 +36,18 @@ RUNS = (
     ["-l", READ],
     ["-l", READ, "--disable-cache"],
     ["-L", READ, "--disable-cache"],
+    ["-l", 'process("/bin/sh").mark("*"),process("/bin/sh").plt("*")', "--disable-cache"],
+    ["-l", 'process("libc.so.6").function("mall*")', "--disable-cache"],
 )
+# What a list of points of programs has no use for: what kernels are made of, other families, and
+# what asks programs or tells of mistakes.
+NOT_FOR_PROGRAMS = """
+    stapy.debuginfo.loading stapy.debuginfo.btf.reader stapy.debuginfo.tracepoints.matching
+    stapy.debuginfo.dwarf.read.units stapy.probes.families.kprobe.functions
+    stapy.probes.families.timer stapy.diagnostics.habits stapy.elaborate.names.mismatches
+    stapy.debuginfo.user.datasymbols subprocess threading
+    stapy.debuginfo.dwarf.query.dwarf_file
+"""
 START = """
 import json, os, sys
 
@@ -112,6 +123,8 @@ def test_imports_in_functions_pay(tmp_path: Path) -> None:
     assert len(runs[0]) < 110 < len(runs[5])
     assert "stapy.elaborate.listing" in runs[9]
     assert not any(name.startswith("stapy.elaborate.lower.") for name in runs[9])
+    assert "stapy.probes.families.usdt" in runs[11]
+    assert not (runs[11] | runs[12]).intersection(NOT_FOR_PROGRAMS.split())
     found, judged = set(), 0
     for path in sorted((ROOT / "stapy").rglob("*.py")):
         having = [run for run in runs if name_of(path) in run]

@@ -15,6 +15,7 @@ file is reported once as a warning and that source is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,13 +23,7 @@ from stapy.arch import X86_64, architecture
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.spec import parse
-from stapy.debuginfo.lookup import addresses, similar
-from stapy.debuginfo.lookup.debug_files import DebugFiles
-from stapy.debuginfo.lookup.functions import Functions
-from stapy.debuginfo.lookup.types import TypeLookup
 from stapy.debuginfo.sites import FunctionSite, FunctionSites
-from stapy.debuginfo.symbols.table import MARKS
-from stapy.debuginfo.tracepoints.matching import Tracepoint, Tracepoints
 from stapy.debuginfo.units import KernelUnits
 from stapy.debuginfo.user.programs import Programs
 from stapy.diagnostics import Diagnostics
@@ -40,8 +35,12 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.lookup.addresses import FunctionStart
+    from stapy.debuginfo.lookup.debug_files import DebugFiles
+    from stapy.debuginfo.lookup.functions import Functions
     from stapy.debuginfo.lookup.line_pack import LineTable
+    from stapy.debuginfo.lookup.types import TypeLookup
     from stapy.debuginfo.tracepoints.headers import Compile
+    from stapy.debuginfo.tracepoints.matching import Tracepoint, Tracepoints
 
 T = TypeVar("T")
 
@@ -54,10 +53,35 @@ class Debuginfo(KernelUnits):
         # Compiles what a cast names as headers; set by who can do that.
         self.headers: Callable[[str], Path | None] | None = None
         self.programs = Programs(cache, self.warn, architecture(kernel.arch) or X86_64)
-        self._functions = Functions(self)
-        self._files = DebugFiles(self)
-        self._types = TypeLookup(self, self._files, self._compiled, self.programs.dwarf_at)
-        self._tracepoints = Tracepoints(self, self._files.of_object)
+        self._compile: Compile | None = None  # trace headers
+
+    # What a session asks nothing about, such as one about programs only, is not loaded.
+
+    @cached_property
+    def _functions(self) -> Functions:
+        from stapy.debuginfo.lookup.functions import Functions
+
+        return Functions(self)
+
+    @cached_property
+    def _files(self) -> DebugFiles:
+        from stapy.debuginfo.lookup.debug_files import DebugFiles
+
+        return DebugFiles(self)
+
+    @cached_property
+    def _types(self) -> TypeLookup:
+        from stapy.debuginfo.lookup.types import TypeLookup
+
+        return TypeLookup(self, self._files, self._compiled, self.programs.dwarf_at)
+
+    @cached_property
+    def _tracepoints(self) -> Tracepoints:
+        from stapy.debuginfo.tracepoints.matching import Tracepoints
+
+        found = Tracepoints(self, self._files.of_object)
+        found.by_headers.compile = self._compile
+        return found
 
     def _compiled(self, headers: str) -> Path | None:
         """Compile headers for their types."""
@@ -65,7 +89,9 @@ class Debuginfo(KernelUnits):
 
     def compile_trace_headers(self, compile: Compile) -> None:
         """Have trace headers compiled, where the kernel's BTF does not tell what points pass."""
-        self._tracepoints.by_headers.compile = compile
+        self._compile = compile
+        if "_tracepoints" in vars(self):
+            self._tracepoints.by_headers.compile = compile
 
     # --- debug files -----------------------------------------------------
 
@@ -156,6 +182,8 @@ class Debuginfo(KernelUnits):
 
     def function_at(self, address: int, module: str | None = None) -> FunctionStart | None:
         """Find the function that a link address lies in, by tables of symbols alone."""
+        from stapy.debuginfo.lookup import addresses
+
         return self.safe(None, addresses.function_at, self, self._functions, address, module)
 
     def place_of(self, symbol: str, module: str | None = None) -> CodePlace | None:
@@ -198,6 +226,8 @@ class Debuginfo(KernelUnits):
 
     def similar_symbols(self, name: str, limit: int = 3) -> list[str]:
         """Suggest symbols of the kernel's data whose names are like a wrong one."""
+        from stapy.debuginfo.lookup import similar
+
         return similar.symbols(self, name, limit)
 
     def exported(self, name: str) -> bool:
@@ -261,18 +291,26 @@ class Debuginfo(KernelUnits):
 
     def similar_functions(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
         """Suggest functions whose names are like a wrong one."""
+        from stapy.debuginfo.lookup import similar
+
         return similar.functions(self, name, limit, module)
 
     def similar_tracepoints(self, name: str, limit: int = 3) -> list[str]:
         """Suggest tracepoints whose names are like a wrong one."""
+        from stapy.debuginfo.lookup import similar
+
         return similar.tracepoints(self, self._tracepoints, name, limit)
 
     def similar_types(self, name: str, limit: int = 3) -> list[str]:
         """Suggest structs, unions and enums; ``name`` is with or without that word."""
+        from stapy.debuginfo.lookup import similar
+
         return similar.types(self, name, limit)
 
     def similar_enumerators(self, name: str, limit: int = 3) -> list[str]:
         """Suggest enumeration constants whose names are like a wrong one."""
+        from stapy.debuginfo.lookup import similar
+
         return similar.enumerators(self, name, limit)
 
     def missing_hint(self, what: str) -> str:
@@ -299,4 +337,4 @@ class Debuginfo(KernelUnits):
         return f"the kernel's debug package has them: {command}"
 
 
-__all__ = ["MARKS", "Debuginfo", "FunctionSite", "FunctionSites", "Tracepoint"]
+__all__ = ["Debuginfo", "FunctionSite", "FunctionSites"]

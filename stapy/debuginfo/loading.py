@@ -17,8 +17,9 @@ from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.btf.reader import Btf, BtfIndex
 from stapy.debuginfo.dwarf.files.paths import folders as debug_folders
-from stapy.debuginfo.elf import Buffer, ElfFile, build_id_of, map_file, parse_notes
+from stapy.debuginfo.elf import Buffer, ElfFile, build_id_of, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.keeping import KIND, kept, stored
 from stapy.debuginfo.sorted_lines import SortedLines
 from stapy.debuginfo.symbols.kallsyms import Kallsyms
 from stapy.debuginfo.symbols.kallsyms_layout import Layout
@@ -34,7 +35,6 @@ from stapy.kernel.target import Kernel
 from stapy.paths import exists, is_file
 
 _VERSION = 6  # of everything that is cached here
-KIND = "debuginfo"
 _SYSFS = Path("/sys/kernel/btf")
 _PROC = Path("/proc/kallsyms")
 _BTF_MAGIC = b"\x9f\xeb"  # of a copy of what sysfs has
@@ -170,28 +170,6 @@ def _with_index(parts: dict[str, bytes], name: str, base: Btf | None) -> dict[st
     return parts
 
 
-def _cached(cache: Cache, key: str) -> Buffer | None:
-    path = cache.get(KIND, key)
-    if path is None:
-        return None
-    try:
-        return map_file(path)
-    except DebuginfoError:
-        return None
-
-
-def kept(cache: Cache, key: str, make: Callable[[], bytes]) -> Buffer:
-    """Get a content from the cache; it is made at most once at a time."""
-    data = _cached(cache, key)
-    if data is None:
-        with cache.lock(KIND, key):
-            data = _cached(cache, key)
-            if data is None:
-                data = make()
-                cache.put_bytes(KIND, key, data)
-    return data
-
-
 def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str) -> Loaded:
     parts = pack.decode(data)
 
@@ -223,7 +201,7 @@ def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
 
 def _expanded(tables: Kallsyms, cache: Cache, image_key: str) -> SortedLines:
     key = key_of("symbols", _VERSION, image_key)
-    data = _cached(cache, key)
+    data = stored(cache, key)
     if data is None:
         data = tables.text()
         cache.put_bytes(KIND, key, data)
@@ -256,7 +234,7 @@ def _running_symbols(cache: Cache, kernel_key: str) -> Symbols | None:
     Returns None when it cannot be read.
     """
     key = key_of("proc-kallsyms", _VERSION, kernel_key, os.geteuid())
-    data = _cached(cache, key)
+    data = stored(cache, key)
     if data is None:
         try:
             data = proc_lines(_PROC.read_bytes())

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from stapy.cache import Cache
-from stapy.debuginfo.btf.reader import Btf
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, matcher
-from stapy.debuginfo.loading import Loaded, kept, load_kernel, load_module
+from stapy.debuginfo.keeping import kept
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.modules import loaded_modules
 from stapy.kernel.target import Kernel
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.btf.reader import Btf
+    from stapy.debuginfo.loading import Loaded
 
 T = TypeVar("T")
 
@@ -39,6 +42,8 @@ class KernelUnits:
     def loaded(self) -> Loaded:
         """Open the kernel's own data."""
         if self._kernel is None:
+            from stapy.debuginfo.loading import load_kernel
+
             self._kernel = load_kernel(self.kernel, self.cache)
             if self._kernel.btf is None:
                 for problem in self._kernel.problems:
@@ -56,6 +61,8 @@ class KernelUnits:
         if name in ("kernel", "vmlinux"):  # how scripts name the kernel itself among modules
             return None
         if name not in self._modules:
+            from stapy.debuginfo.loading import load_module
+
             self._modules[name] = load_module(self.kernel, name, self.loaded.btf, self.cache)
             found = self._modules[name]
             for problem in found.problems if found else ():

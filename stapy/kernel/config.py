@@ -16,17 +16,23 @@ class Config(Mapping[str, str]):
     def __init__(self, candidates: list[Path]) -> None:
         self._candidates = candidates
         self._values: dict[str, str] | None = None
+        self._text: str | None = None
         self.path: Path | None = None
 
-    def _load(self) -> dict[str, str]:
-        if self._values is None:
-            self._values = {}
+    def _written(self) -> str:
+        """Read the file, once; "" without one."""
+        if self._text is None:
+            self._text = ""
             for path in self._candidates:
                 text = _read(path)
                 if text:
-                    self.path = path
-                    self._values = parse(text)
+                    self.path, self._text = path, text
                     break
+        return self._text
+
+    def _load(self) -> dict[str, str]:
+        if self._values is None:
+            self._values = parse(self._written())
         return self._values
 
     @property
@@ -44,8 +50,13 @@ class Config(Mapping[str, str]):
         return len(self._load())
 
     def is_enabled(self, name: str) -> bool:
-        """Tell whether an option is ``y`` or ``m``."""
-        return self._load().get(name) in ("y", "m")
+        """Tell whether an option is ``y`` or ``m``.
+
+        Who asks nothing else is spared the ten thousand lines: those of the name are looked at.
+        """
+        if self._values is None:
+            return _value(self._written(), name) in ("y", "m")
+        return self._values.get(name) in ("y", "m")
 
     def text(self, name: str) -> str:
         """Return the value of a string option without its quotes, "" when it is not set."""
@@ -61,6 +72,17 @@ def parse(text: str) -> dict[str, str]:
             if equals:
                 values[name] = value
     return values
+
+
+def _value(text: str, name: str) -> str | None:
+    """Find what `parse` has for an option, None when it is not set."""
+    start = f"{name}="
+    at = text.rfind(f"\n{start}") + 1  # the last counts
+    if not text.startswith(start, at):
+        return None
+    end = text.find("\n", at)
+    lines = text[at + len(start) : end if end >= 0 else None].splitlines()
+    return lines[0] if lines else ""
 
 
 def _read(path: Path) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-import subprocess
 from pathlib import Path
 
 from stapy.kernel.release import install_command
@@ -16,7 +15,6 @@ from stapy.kernel.release import install_command
 _HELPER = "/usr/lib/apt/apt-helper"
 _LISTS = Path("/var/lib/apt/lists")
 _SECONDS = 5
-_NAME = re.compile(rb"^Package: (\S+)$", re.MULTILINE)
 
 
 @functools.cache
@@ -25,13 +23,16 @@ def offered() -> frozenset[str] | None:
     lists = sorted(map(str, _LISTS.glob("*_Packages*")))
     if not lists:
         return None
+    import subprocess
+
     try:
         done = subprocess.run(
             [_HELPER, "cat-file", *lists], capture_output=True, check=True, timeout=_SECONDS
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return frozenset(name.decode("ascii", "replace") for name in _NAME.findall(done.stdout))
+    names = re.findall(rb"^Package: (\S+)$", done.stdout, re.MULTILINE)
+    return frozenset(name.decode("ascii", "replace") for name in names)
 
 
 def is_offered(package: str) -> bool:

@@ -257,14 +257,23 @@ def _source_dir(build_dir: Path | None, modules_dir: Path | None) -> Path | None
         makefile = (build_dir / "Makefile").read_text(encoding="utf-8", errors="replace")
     except OSError:
         makefile = ""
-    found = re.search(r"^include\s+(/\S+)/Makefile\s*$", makefile, re.M)
-    if found:
-        candidates.insert(1, Path(found.group(1)))
+    candidates[1:1] = _included(makefile)
     candidates.append(build_dir / "source")
     for candidate in candidates:
         if is_file(candidate / "include/linux/module.h"):
             return candidate.resolve()
     return None
+
+
+def _included(makefile: str) -> list[Path]:
+    """Find the tree whose Makefile is included by its path: the first, if there is one."""
+    for line in makefile.split("\n"):
+        if line.startswith("include"):
+            words = line.split()
+            path = words[1] if len(words) == 2 and words[0] == "include" else ""
+            if path.startswith("/") and path.endswith("/Makefile") and path != "/Makefile":
+                return [Path(path.removesuffix("/Makefile"))]
+    return []
 
 
 def _arch(release: str, build_dir: Path | None, config: Config) -> str:

@@ -138,7 +138,8 @@ def _refuse_empty(name: str, source: int, had_words: bool, diagnostics: Diagnost
 def _other_language(text: str, source: int, diagnostics: Diagnostics) -> bool:
     """Report a script for another tracer: one message, in place of one for each word."""
     start = text.split("{", 1)[0]
-    if start.lstrip().startswith(_OURS) and not {":", "/"} & {*start}:
+    outside = "".join(start.split('"')[::2])  # of strings, which have the paths of programs
+    if start.lstrip().startswith(_OURS) and not {":", "/"} & {*outside}:
         return False  # not worth loading what is known of other languages
     from stapy.diagnostics.habits import foreign_language
 

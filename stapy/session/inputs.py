@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, NoReturn
 
 from stapy import kernel as kernels
@@ -83,10 +82,17 @@ def _refuse_compiled(session: PassMessages, file: str) -> NoReturn:
         "E0196",
         f"Input file '{file}' is a compiled {'module' if is_module else 'program'}, not a script",
         kind="parse error",
-        hint=f"stapy-run {quote(file)} runs a module"
+        hint=f"stapy-run {_quoted(file)} runs a module"
         if is_module
-        else f'-c {quote(file)} runs it, process("{file}") in a script names it',
+        else f'-c {_quoted(file)} runs it, process("{file}") in a script names it',
     )
+
+
+def _quoted(text: str) -> str:
+    """Quote a word for a shell: in messages only."""
+    from shlex import quote
+
+    return quote(text)
 
 
 def _meant(options: Options) -> str:
@@ -101,7 +107,7 @@ def _meant(options: Options) -> str:
     text = " ".join([name, *options.arguments])
     if is_text(text) or "{" in name:
         shown = text if len(text) < _MOST_SHOWN else text[:_MOST_SHOWN] + "…"
-        return f"did you mean -e? stapy -e {quote(shown)}"
+        return f"did you mean -e? stapy -e {_quoted(shown)}"
     return _meant_for_tool(name) or _near_script(Path(name))
 
 

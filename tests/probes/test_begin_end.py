@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stapy.probes.families import by_name, families
+from stapy.probes.families import FIRST_WORDS, by_name, families
 from tests.elaborate.support import run
 
 
@@ -41,3 +41,8 @@ def test_the_registry_gives_each_family_by_name() -> None:
         assert by_name(item.name) is item
     with pytest.raises(KeyError):
         by_name("nothing")
+
+
+def test_the_registry_tells_the_words_that_points_begin_with() -> None:
+    for name, words in FIRST_WORDS.items():
+        assert {form.components[0][0] for form in by_name(name).forms} == set(words), name

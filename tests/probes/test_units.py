@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo import looked
-from stapy.debuginfo import units as opening
+from stapy.debuginfo import loading, looked
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
@@ -64,7 +63,7 @@ def test_lists_of_modules(kernel: Kernel, tmp_path: Path, monkeypatch: pytest.Mo
     assert listed_by(info_of(kernel, tmp_path)) == expected
     # Now that they are stored, no module has to be opened for a pattern of modules.
     again = info_of(kernel, tmp_path)
-    monkeypatch.setattr(opening, "load_module", None)
+    monkeypatch.setattr(loading, "load_module", None)
     for text, lines in zip(TEXTS[:4], expected, strict=False):
         assert sorted(set(scan.lines(point_of(text), services(again)) or [])) == lines
     files = {path.name for path in again.module_files()}

@@ -191,7 +191,7 @@ def test_what_a_stripped_program_lacks_has_a_command(
         asked.append(file)
         return "get DEBUG"
 
-    monkeypatch.setattr("stapy.debuginfo.user.programs.debug_command", command)
+    monkeypatch.setattr("stapy.debuginfo.user.packages.debug_command", command)
     bare = compiled(tmp_path, PROGRAM, "-O1", "-s", "-rdynamic")
     script = f'probe process("{bare}").' + text.replace("{path}", str(bare))
     (item,) = run(script).diagnostics.items

@@ -1,7 +1,4 @@
-"""The debug files of a kernel and its modules: looked for, opened, fetched, each once.
-
-The DWARF reader is imported when there is a file to read and not before.
-"""
+"""The debug files of a kernel and its modules: looked for, opened, fetched, each once."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.files.paths import existing, kernel_files, module_files
 from stapy.debuginfo.dwarf.files.separate import separate_files
+from stapy.debuginfo.dwarf.query.opener import find_first, open_first
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.units import KernelUnits
 from stapy.terminal import progress
@@ -44,14 +42,10 @@ class DebugFiles:
 
     def installed(self) -> tuple[Path | None, list[str]]:
         """Name the kernel's installed debug file, and what is wrong with others; opens no index."""
-        from stapy.debuginfo.dwarf.query.opener import find_first
-
         return find_first(self._places(None), self._build_id(None))
 
     def of_object(self, path: Path) -> DwarfFile | None:
         """Open an object file that was compiled for its types; None when it is damaged."""
-        from stapy.debuginfo.dwarf.query.opener import open_first
-
         return open_first([path], "", None, self._units.cache, lambda _: None)[0]
 
     def _told(self, opened: Opened) -> DwarfFile | None:
@@ -80,8 +74,6 @@ class DebugFiles:
 
     def _open(self, paths: list[Path], module: str | None) -> Opened:
         """Open the first of some files that is of the kernel or module."""
-        from stapy.debuginfo.dwarf.query.opener import open_first
-
         units = self._units
         code = units.kernel.modules.path(module) if module is not None else None
         build_id = self._build_id(module)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import subprocess
-import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
@@ -29,6 +27,9 @@ def free_memory() -> int:
 
 def through(command: list[str], data: bytes) -> Iterator[bytes]:
     """Yield what a program (with its path) makes of some data; who stops asking ends it."""
+    import subprocess
+    import threading
+
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

@@ -73,11 +73,6 @@ def _is_made(row: DataSymbol) -> bool:
     return row.source in _START or _MADE.fullmatch(row.name) is not None
 
 
-def is_pattern(name: str) -> bool:
-    """Tell whether a name may mean several variables."""
-    return has_wildcard(name)
-
-
 def data_symbols(file: UserFile, debug: Path | None) -> DataSymbols:
     """Read the symbols of a file, and of its debug file."""
     files = [(file.elf, 0)]

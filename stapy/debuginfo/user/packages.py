@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 from stapy.debuginfo import view
@@ -48,14 +47,13 @@ _ELSEWHERE = (
     "of Debian's archive of debug symbols, which apt is not told of here: "
     "https://wiki.debian.org/HowToGetABacktrace"
 )
-_NAME = re.compile(r"[a-z]+")
 
 
 def install_hint(name: str) -> str:
     """Say what to install for a program or library, a name or pattern; "" when none is known."""
     if distribution() not in ("debian", "ubuntu") or not view.is_ours():
         return ""
-    found = _NAME.match(name.rpartition("/")[2])
+    found = re.match(r"[a-z]+", name.rpartition("/")[2])
     package = _BROUGHT_BY.get(found[0], "") if found else ""
     return f"apt-get install {package}" if package else ""
 
@@ -109,6 +107,8 @@ def _debian_debug(package: str) -> str:
 
 def _answer(command: list[str]) -> str:
     """Run a command and return what it prints, "" when it is absent or fails."""
+    import subprocess
+
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=_SECONDS, errors="replace"

@@ -18,20 +18,19 @@ from typing import TYPE_CHECKING
 from stapy.arch import X86_64, Architecture
 from stapy.cache import Cache
 from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
+from stapy.debuginfo.dwarf.query.opener import open_first
 from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.sites import DWARF, FunctionSite, FunctionSites
 from stapy.debuginfo.user import search, symbols
-from stapy.debuginfo.user.datasymbols import DataSymbols, data_symbols
 from stapy.debuginfo.user.file import UserFile, UserFileError
-from stapy.debuginfo.user.packages import debug_command
-from stapy.debuginfo.user.sdt import marks
 from stapy.debuginfo.user.symbols import addresses, debug_file
 from stapy.terminal import progress
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.user.datasymbols import DataSymbols
     from stapy.debuginfo.user.emulated import Entries
     from stapy.debuginfo.user.plt import Stub
     from stapy.debuginfo.user.sdt import Mark
@@ -141,8 +140,6 @@ class Programs:
         """Open the debug information of a file; None when there is none."""
         debug = self.debug_file(file, download=download)
         if (file.path, debug) not in self._dwarf:
-            from stapy.debuginfo.dwarf.query.opener import open_first
-
             paths = [path for path in (debug, file.path) if path is not None]
             found, problems = open_first(paths, file.build_id, None, self._cache, progress.tell)
             for problem in problems:
@@ -179,12 +176,12 @@ class Programs:
         download: bool = True,
     ) -> FunctionSites:
         """Ask DWARF about ``name[@file[:line|:first-last|:*|+offset]]``; see `Debuginfo.places`."""
-        from stapy.debuginfo.dwarf.query.answers import distinct
-
         spec, dwarf = parse(text), self.dwarf(file, download=download)
         result = FunctionSites([], dwarf is not None, spec is not None)
         if spec is None or dwarf is None:
             return result
+        from stapy.debuginfo.dwarf.query.answers import distinct
+
         try:
             found = dwarf.find(
                 spec, allow_nearest=allow_nearest, lines_as_functions=lines_as_functions
@@ -212,6 +209,8 @@ class Programs:
 
     def marks(self, file: UserFile) -> list[Mark]:
         """List the marks of a file."""
+        from stapy.debuginfo.user.sdt import marks
+
         found = self._marks.get(file.path)
         if found is None:
             try:
@@ -266,6 +265,8 @@ class Programs:
 
     def data(self, file: UserFile) -> DataSymbols:
         """List variables of a file by its tables of symbols, and what else has a name there."""
+        from stapy.debuginfo.user.datasymbols import DataSymbols, data_symbols
+
         try:
             return data_symbols(file, self.debug_file(file))
         except DebuginfoError as error:
@@ -274,5 +275,7 @@ class Programs:
 
     def missing_hint(self, file: UserFile) -> str:
         """Say what to install for the debug information of a file; "" when nothing is known."""
+        from stapy.debuginfo.user.packages import debug_command
+
         command = debug_command(file.path)
         return f"its debug package has them: {command}" if command else ""

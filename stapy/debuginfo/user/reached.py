@@ -15,7 +15,7 @@ from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.elf import SHF_COMPRESSED, ElfFile
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.loading import kept
+from stapy.debuginfo.keeping import kept
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.symbols import moved_by
 

@@ -25,7 +25,7 @@ from stapy.debuginfo.dwarf.files.separate import separate_files
 from stapy.debuginfo.elf import Buffer, ElfFile, Strings, inflate
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
-from stapy.debuginfo.loading import kept
+from stapy.debuginfo.keeping import kept
 from stapy.debuginfo.user import golang
 from stapy.debuginfo.user.file import PT_LOAD, UserFile
 from stapy.diagnostics.suggest import nearest

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, Span, used_at
-from stapy.elaborate.names import interpreted, mismatches
+from stapy.elaborate.names import interpreted
 from stapy.elaborate.names.derived import (
     ConditionPiece,
     Derived,
@@ -294,6 +294,8 @@ class Points:
         parent = [*way.head, *suffix[:at]]
 
         def explain(error: PointError) -> None:
+            from stapy.elaborate.names import mismatches
+
             follows = self._follows(parent, file=file, middle=middle)
             mismatches.explain_suffix(error, mismatch, dotted(parent), follows)
 
@@ -323,6 +325,8 @@ class Points:
             return PointError("E0236", "invalid suffix for probe", component.span, notes=notes)
 
         def similar(error: PointError) -> None:
+            from stapy.elaborate.names import mismatches
+
             mismatches.explain(error, mismatch, above, lists)
             if len(point.components) == 1 and component.arg is None:
                 error.hint = self._function_hint(component.name) or error.hint

@@ -10,7 +10,7 @@ from stapy.elaborate.names import interpreted
 from stapy.elaborate.names.select import AliasSource
 from stapy.parse import nodes as n
 from stapy.probes import builds
-from stapy.probes.families import families
+from stapy.probes.families import FIRST_WORDS, families, families_of
 from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from stapy.elaborate.names.select import SymbolTable
     from stapy.probes.family import Family, Form
+
+
+_PROGRAMS = "process"
 
 
 def _alone(source: AliasSource) -> list[AliasSource]:
@@ -58,17 +61,28 @@ def built_in() -> PointNode:
     """Make the tree of all points but aliases: of families, of other languages, of builds."""
     root = PointNode()
     for family in families():
-        for form in family.forms:
+        _enter_family(root, family)
+    _enter_others(root)
+    return root
+
+
+def _enter_family(root: PointNode, family: Family, first: str = "") -> None:
+    """Enter the points of a family: all, or those that begin with a word."""
+    for form in family.forms:
+        if first in ("", form.components[0][0]):
             _enter_form(root, form).family = family
+
+
+def _enter_others(root: PointNode) -> None:
+    """Enter the points of other languages, and those of builds."""
     for alias, written in interpreted.FORMS.items():
         for form in written:
             _enter_form(root, form).interpreted = alias
     # All that may follow `process("PATH")` follows it behind `debuginfod`, too.
-    programs = root.child("process", "string")
+    programs = root.child(_PROGRAMS, "string")
     above = root.child(builds.WORD, "")
     for node in (above, above.child("archive", "string")):
-        node.children["process"] = {"string": programs}
-    return root
+        node.children[_PROGRAMS] = {"string": programs}
 
 
 def _enter_form(node: PointNode, form: Form) -> PointNode:
@@ -133,21 +147,29 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 class PointTree:
-    """The tree, and matching."""
+    """The tree, and matching.
+
+    Below the first words in use only: what else families and the library have is not loaded.
+    """
 
     def __init__(self, names: SymbolTable) -> None:
-        self.root = built_in()
+        self.root = PointNode()
+        _enter_others(self.root)
+        self._built_in = {word for words in FIRST_WORDS.values() for word in words}  # to be entered
         self._names = names
         self._user_aliases = 0
         self._exact: frozenset[str] | None = None
-        # Thousands of library aliases: only those under the first names in use are entered.
         self._waiting: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for row in names.services.library.alias_names():
             self._waiting.setdefault(row[0][0], []).append(row)
         self.refresh()
 
     def _enter(self, name: str) -> None:
-        """Enter the library aliases that begin with ``name``, all of them for a wildcard."""
+        """Enter what begins with ``name``: points of families, aliases of the library.
+
+        All of them for a wildcard, and all families for a name that nothing begins with.
+        """
+        self._enter_families(name)
         if is_wild(name):
             found = [row for rows in self._waiting.values() for row in rows]
             self._waiting = {}
@@ -155,6 +177,16 @@ class PointTree:
             found = self._waiting.pop(name, [])
         for components, path in dict.fromkeys(found):
             self._at(components).aliases.append(self._loader(components, path))
+
+    def _enter_families(self, name: str) -> None:
+        words = {_PROGRAMS if name == builds.WORD else name} & self._built_in
+        is_unknown = not words and name not in self.root.children and name not in self._waiting
+        if is_unknown or is_wild(name):
+            words = set(self._built_in)
+        self._built_in -= words
+        for word in words:
+            for family in families_of(word):
+                _enter_family(self.root, family, word)
 
     def refresh(self) -> None:
         """Enter the aliases of user files that came since the last call."""

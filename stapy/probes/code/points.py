@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo.dwarf.query.labels import behind_prologue
 from stapy.debuginfo.dwarf.query.spec import parse
-from stapy.diagnostics.habits import old_function
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
-from stapy.probes.code import labels_and_callees
 from stapy.probes.decide import Wanted
 from stapy.probes.family import Match, PointError, number_of, text_of
 from stapy.record import replace
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 _INSIDES = ("label", "callee", "callees")
 _LINES_OF = 2  # how many other lines a message names
 
-_A_FILE = re.compile(r"\.\w+:[\d*]")  # where a function is expected
+_A_FILE = r"\.\w+:[\d*]"  # where a function is expected
 
 
 def needs_dwarf(point: ProbePoint) -> PointComponent | None:
@@ -46,6 +43,8 @@ def resolve(asking: PointComponent, ground: Ground) -> list[Match]:
         files = ground.files
         if not files:
             raise ground.missing(what, asking.span)
+        from stapy.probes.code import labels_and_callees
+
         return labels_and_callees.resolve(ground, files)
     text = text_of(target)
     answer = ground.places(
@@ -105,6 +104,8 @@ def _behind_prologue(site: FunctionSite, ground: Ground) -> FunctionSite:
     place = site.place
     if place is None or not place.is_exact:
         return site
+    from stapy.debuginfo.dwarf.query.labels import behind_prologue
+
     moved = ground.services.debuginfo.safe(place, behind_prologue, ground.file_of(place), place)
     # Arguments may have left their registers: only DWARF knows where they are then.
     known = site.type if moved.is_exact else None
@@ -143,7 +144,9 @@ def _no_match(text: str, answer: FunctionSites, ground: Ground, refused: list[st
         return PointError("E0231", "no match", target.span, notes=notes)
 
     def explain(error: PointError) -> None:
-        if _A_FILE.search(text) and "@" not in text:
+        from stapy.diagnostics.habits import old_function
+
+        if re.search(_A_FILE, text) and "@" not in text:
             error.hint = f'write "*@{text}": lines are those of functions of a file'
             return
         for dwarf in ground.files:

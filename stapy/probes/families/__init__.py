@@ -8,25 +8,41 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stapy.probes.family import Family
 
-_NAMES = (
-    *("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf"),
-    *("netfilter", "bpf", "taskevent", "process", "uprobe", "usdt"),
-    "procfs",
-)
-_CACHE: list[Family] = []
+# The words that the points of each begin with: who asks for one word loads no other families.
+FIRST_WORDS = {
+    "begin_end": ("begin", "end", "error", "never"),
+    "timer": ("timer",),
+    "kprobe": ("kernel", "module", "kprobe"),
+    "tracepoint": ("kernel", "module"),
+    "watchpoint": ("kernel",),
+    "perf": ("perf", "timer"),
+    "netfilter": ("netfilter",),
+    "bpf": ("bpf",),
+    "taskevent": ("process", "perf"),
+    "process": ("process",),
+    "uprobe": ("process",),
+    "usdt": ("process",),
+    "procfs": ("procfs",),
+}
 
 
 def families() -> list[Family]:
     """List all families, in the order in which the runtime starts them."""
-    if not _CACHE:
-        # In one step: another thread finds all of them or none.
-        _CACHE[:] = [import_module(f"stapy.probes.families.{name}").FAMILY for name in _NAMES]
-    return _CACHE
+    return [_family(name) for name in FIRST_WORDS]
+
+
+def families_of(word: str) -> list[Family]:
+    """List the families with points that begin with a word, in the same order."""
+    return [_family(name) for name, words in FIRST_WORDS.items() if word in words]
+
+
+def _family(name: str) -> Family:
+    found: Family = import_module(f"stapy.probes.families.{name}").FAMILY
+    return found
 
 
 def by_name(name: str) -> Family:
     """Find one family by name; raises `KeyError` when there is none."""
-    for item in families():
-        if item.name == name:
-            return item
-    raise KeyError(name)
+    if name not in FIRST_WORDS:
+        raise KeyError(name)
+    return _family(name)

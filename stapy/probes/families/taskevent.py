@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
+from stapy.debuginfo.glob import has_wildcard
 from stapy.debuginfo.user import processes, search
-from stapy.debuginfo.user.datasymbols import DataSymbol, DataSymbols, is_pattern
 from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics import Label
 from stapy.diagnostics.suggest import nearest
@@ -40,6 +40,7 @@ from stapy.record import Record, replace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stapy.debuginfo.user.datasymbols import DataSymbol, DataSymbols
     from stapy.debuginfo.user.file import UserFile
     from stapy.ir.program import DerivedProbe, Expr
     from stapy.ir.scope import TargetScope
@@ -203,7 +204,7 @@ class TaskEventFamily:
                     user_file=str(head.file.path),
                     pid=head.pid,
                 )
-                shown = variable.shown if is_pattern(pattern) else pattern
+                shown = variable.shown if has_wildcard(pattern) else pattern
                 places.append((head, shown, one))
         if not places and last is not None:
             raise _no_match(pattern, last.file, data, services)
@@ -327,9 +328,9 @@ def _found(
     """Find variables of a file; `PointError` for several of one name without a pattern."""
     known = services.debuginfo.programs.data(file)
     found = known.matching(pattern)
-    if not found and "@" in pattern and not is_pattern(pattern):
+    if not found and "@" in pattern and not has_wildcard(pattern):
         found = _by_debuginfo(pattern, file, known, services)
-    if len(found) > 1 and not is_pattern(pattern):
+    if len(found) > 1 and not has_wildcard(pattern):
         names = [quote_name(row.shown) for row in found if row.source]
         raise PointError(
             "E0231",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.diagnostics.habits import system_call
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
 from stapy.probes import abi
@@ -65,6 +64,8 @@ class TracepointFamily:
     @staticmethod
     def _no_match(point: ProbePoint, pattern: str, services: Services) -> PointError:
         def similar(error: PointError) -> None:
+            from stapy.diagnostics.habits import system_call
+
             call = system_call(pattern)
             if call:
                 error.hint = f"use {call}: the trace events of system calls are no tracepoints"

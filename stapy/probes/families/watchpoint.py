@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from stapy.diagnostics import Label
 from stapy.ir.literals import quote_name
 from stapy.probes import blocklist
-from stapy.probes.families.kprobe import functions, places
-from stapy.probes.families.kprobe.site import KprobeSite
 from stapy.probes.family import (
     Form,
     Match,
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.probes.families.kprobe.site import KprobeSite
     from stapy.services import Services
 
 LENGTHS = (1, 2, 4, 8)
@@ -78,6 +77,8 @@ class WatchpointFamily:
         length = length_of(found.get("length"))
         address = number_of(data)
         if "execute" in found:
+            from stapy.probes.families.kprobe.site import KprobeSite
+
             site = WatchSite(None, (address or 0) & _MASK, 1, False, True)
             site.function = KprobeSite(None, None, site.address, 0, False, 0)
             if address is None:
@@ -113,6 +114,8 @@ class WatchpointFamily:
     @staticmethod
     def _describe(site: KprobeSite, component: PointComponent, services: Services) -> None:
         """Let a site have the type of its function, or say why it is not to be watched."""
+        from stapy.probes.families.kprobe import places
+
         info, symbol = services.debuginfo, site.symbol or ""
         for item in info.functions(symbol):
             if item.module is not None or item.name != symbol:
@@ -167,7 +170,11 @@ class WatchpointFamily:
 
         Returns None for an access, of which nothing is known.
         """
-        return functions.FAMILY.scope(site.function, services) if site.function else None
+        if site.function is None:
+            return None
+        from stapy.probes.families.kprobe import functions
+
+        return functions.FAMILY.scope(site.function, services)
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """List rows of ``struct stapy_watchpoint_row``."""

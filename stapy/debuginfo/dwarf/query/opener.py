@@ -1,18 +1,20 @@
-"""Opens debug files with their indices, which are made once and cached."""
+"""Finds the debug file of a build among some, and opens it.
+
+What reads DWARF is imported when there is a file to read and not before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from stapy.cache import Cache, file_identity, key_of
-from stapy.debuginfo.dwarf.index.reader import VERSION, DwarfIndex
-from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-from stapy.debuginfo.elf import ElfFile, map_file
+from stapy.cache import Cache
+from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 
-KIND = "debuginfo"
-_LONG = 100 << 20  # indexing a file of so many bytes takes more than a second
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 
 
 def open_first(
@@ -35,7 +37,10 @@ def open_first(
             elf = _fitting(path, build_id, problems)
             if elf is None:
                 continue
-            index = _index(elf, elf.build_id(), path, cache, notice)
+            from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+            from stapy.debuginfo.dwarf.query.indexed import open_index
+
+            index = open_index(elf, elf.build_id(), path, cache, notice)
             return DwarfFile(path, index, elf, module, code), problems
         except (DebuginfoError, OSError) as error:
             problems.append(str(error))
@@ -65,35 +70,3 @@ def _fitting(path: Path, build_id: str, problems: list[str]) -> ElfFile | None:
         problems.append(f"{path} belongs to another build: {theirs}, not {build_id}")
         return None
     return elf
-
-
-def _index(
-    elf: ElfFile, build_id: str, path: Path, cache: Cache, notice: Callable[[str], None]
-) -> DwarfIndex:
-    # Stripped and repacked files of one build differ in size.
-    name = (build_id, path.stat().st_size) if build_id else file_identity(path)
-    key = key_of("dwarf", VERSION, *name)
-    found = _cached(cache, key)
-    if found is not None:
-        return found
-    with cache.lock(KIND, key):
-        found = _cached(cache, key)
-        if found is not None:
-            return found
-        if len(elf.data) > _LONG:
-            notice(f"building the index of {path} (once, some seconds)")
-        from stapy.debuginfo.dwarf.index.build import build
-
-        content = build(elf)
-        cache.put_bytes(KIND, key, content)
-        return DwarfIndex(content)
-
-
-def _cached(cache: Cache, key: str) -> DwarfIndex | None:
-    path = cache.get(KIND, key)
-    if path is None:
-        return None
-    try:
-        return DwarfIndex(map_file(path), path)
-    except DebuginfoError:
-        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.probes import signatures
-from stapy.probes.code import labels_and_callees, points
+from stapy.probes.code import points
 from stapy.probes.code.ground import address_of
 from stapy.probes.families.kprobe import places
 from stapy.probes.families.kprobe.ground import KernelGround
@@ -28,6 +28,8 @@ def by_address(point: ProbePoint, services: Services) -> list[Match]:
     component = found["function"]
     files = ground.files
     if files:
+        from stapy.probes.code import labels_and_callees
+
         return labels_and_callees.resolve(ground, files)
     address = address_of(component)
     entry = services.debuginfo.function_at(address, module)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.ctypes import c_name
-from stapy.diagnostics.habits import old_function
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
 from stapy.probes import abi, blocklist, signatures
@@ -233,6 +232,8 @@ class KprobeFamily:
             if near:
                 error.message = f"no match (similar functions: {', '.join(near)})"
                 error.hint = "did you mean " + " or ".join(f"'{n}'" for n in near[:2]) + "?"
+            from stapy.diagnostics.habits import old_function
+
             call = old_function(pattern)
             if call:
                 error.hint = f"use {call}: functions of system calls have had many names"
