@@ -32,7 +32,7 @@ def list_points(scripts: list[Script], services: Services, with_variables: bool)
         lines = described_lines(scripts, services)
     else:
         lines = _names(scripts, services)
-    return sorted(set(lines))
+    return sorted(dict.fromkeys(lines))  # most are in order: that is quicker than from a set
 
 
 def _names(scripts: list[Script], services: Services) -> list[str]:

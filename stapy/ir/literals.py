@@ -23,6 +23,14 @@ def quote(text: str) -> str:
     return '"' + "".join(out) + '"'
 
 
+def quote_names(names: list[str]) -> list[str]:
+    """Write many names as `quote_name` does; that none needs an escape is seen at once."""
+    text = "".join(names)
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return [f'"{name}"' for name in names]
+    return [quote_name(name) for name in names]
+
+
 def of_files(text: str) -> str:
     """Turn a script's string, a character for each byte, into a name of files or symbols.
 

@@ -117,8 +117,12 @@ def accepted(
     refused: list[str] = []
     mistaken: list[str] = []
     harm = ""
-    found: set[int] = set()
-    for name, address in places:
+    found = {address for _, address in places}
+    asked = {*reader(file.machine).doubtful(file, list(found))}
+    found -= asked
+    for name, address in places if asked else ():
+        if address not in asked:
+            continue
         why, harmful = instruction(file, address)
         if harmful:
             mistaken.append(name)

@@ -173,6 +173,12 @@ def known_lines(family: Family, point: ProbePoint, services: Services) -> list[M
     return None if lines is None else [Match(line, None) for line in lines]
 
 
+def only_lines(services: Services) -> bool:
+    """Tell whether nobody will ask for the sites of matches, as for a list without variables."""
+    options = services.options
+    return options.listing is not None and not options.listing_variables
+
+
 def text_of(component: PointComponent) -> str:
     """Read the string argument of a component as a name of files or symbols, "" without one."""
     value = getattr(component.arg, "value", "")

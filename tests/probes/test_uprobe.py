@@ -15,6 +15,9 @@ import pytest
 
 from stapy.debuginfo.user import linker_cache, processes
 from stapy.debuginfo.user.file import UserFile
+from stapy.elaborate.listing import list_points
+from stapy.parse import parse_script
+from stapy.parse.facts import PreprocessFacts
 from stapy.probes.families import by_name
 from stapy.run.ground.linker_cache import levels_of
 from stapy.translate.module import make_source
@@ -57,6 +60,23 @@ def points(result: Result) -> list[str]:
 def symbol(path: Path, name: str) -> int:
     lines = command("nm", str(path)).splitlines()
     return next(int(line.split()[0], 16) for line in lines if line.split()[-1] == name)
+
+
+def test_a_list_has_the_points_that_are_resolved(folder: Path) -> None:
+    """Its lines are made without places."""
+    program = f'process("{folder}/program")'
+    tails = 'function("*") function("w*").return function("main") plt'
+    every = [f"{program}.{tail}" for tail in (*tails.split(" "), 'plt("*").return')]
+    for point in (*every, f'{program}.library("libthing.so.1").function("*").exported'):
+        result = probe(point)
+        text, services = f"probe {point} {{}}", result.services
+        script = parse_script(
+            "<l>", text, PreprocessFacts(), None, services.sources, result.diagnostics
+        )
+        assert script is not None
+        services.options.listing = point
+        listed = list_points([script], services, False)
+        assert listed == sorted(set(points(result))), point
 
 
 def test_a_program_that_is_not_there_is_one_message(folder: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -191,6 +192,22 @@ class UserFile:
         if row is None or not row.flags & PF_X:
             return None
         return address - row.address + row.offset
+
+    def code_offsets(self, addresses: Iterable[int]) -> list[int | None]:
+        """Find where many addresses of code are in the file, as `code_offset` does for each."""
+        found: list[int | None] = []
+        low = high = moved = 0
+        for address in addresses:
+            if not low <= address < high:
+                at = bisect_right(self._starts, address) - 1
+                row = self._loads[at] if at >= 0 else None
+                if row is None or not row.flags & PF_X or address >= row.address + row.file_size:
+                    found.append(None)
+                    continue
+                low, moved = row.address, row.offset - row.address
+                high = min([row.address + row.file_size, *self._starts[at + 1 : at + 2]])
+            found.append(address + moved)
+        return found
 
     def address_of(self, offset: int) -> int | None:
         """Find the address of what is at an offset of the file, code first; or None."""

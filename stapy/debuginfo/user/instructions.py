@@ -19,6 +19,9 @@ class Reader(Protocol):
     def why_not(self, file: UserFile, address: int) -> tuple[str, bool]:
         """Say why an instruction cannot be probed ("" if it can), and whether that would harm."""
 
+    def doubtful(self, file: UserFile, addresses: list[int]) -> list[int]:
+        """List those of some addresses of which `why_not` must tell: all others can be probed."""
+
     def is_nop(self, code: bytes) -> bool:
         """Tell whether an instruction does nothing."""
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 import struct
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
@@ -111,6 +111,16 @@ class FunctionTable:
             self._names[number], address, offset, self._sizes[number], self._flags[number]
         )
 
+    def _rows(self, numbers: Sequence[int]) -> list[UserFunction]:
+        """Make rows of many numbers, as `_row` does of one: of all functions of a large library."""
+        addresses = [self._addresses[number] for number in numbers]
+        offsets = self._file.code_offsets(addresses)
+        if None in offsets:
+            raise DebuginfoError("damaged index")
+        columns: list[Sequence[Any]] = [self._names, self._sizes, self._flags]
+        names, sizes, flags = ([column[number] for number in numbers] for column in columns)
+        return [*map(UserFunction._make, zip(names, addresses, offsets, sizes, flags))]
+
     def named(self, name: str) -> list[UserFunction]:
         """Find functions of exactly this name: first those that new programs get, by address.
 
@@ -125,17 +135,18 @@ class FunctionTable:
         """Find functions that match ``* ? []``, by name; all names of each."""
         if not has_wildcard(pattern):
             return self.named(pattern)
-        prefix, match = literal_prefix(pattern), matcher(pattern)
-        low = bisect_left(self._names, prefix)
         names = self._names
+        if not pattern.strip("*"):
+            return self._rows(range(len(names)))
+        prefix, match = literal_prefix(pattern), matcher(pattern)
         found = []
-        for number in range(low, len(names)):
+        for number in range(bisect_left(names, prefix), len(names)):
             name = names[number]
             if not name.startswith(prefix):
                 break
             if match(name):
-                found.append(self._row(number))
-        return found
+                found.append(number)
+        return self._rows(found)
 
     def names(self) -> list[str]:
         """List all names, sorted; a name that several functions have is there as often."""

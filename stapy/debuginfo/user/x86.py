@@ -127,6 +127,16 @@ def why_not(file: UserFile, address: int) -> tuple[str, bool]:
     return "", False
 
 
+def doubtful(file: UserFile, addresses: list[int]) -> list[int]:
+    """List those of some addresses whose first bytes do not tell that they can be probed."""
+    data = file.elf.data
+    return [
+        address
+        for address, at in zip(addresses, file.code_offsets(addresses))
+        if at is None or not (data[at] in _ACCEPTED or is_plain(bytes(data[at : at + 4])))
+    ]
+
+
 def is_nop(code: bytes) -> bool:
     """Tell whether an instruction does nothing."""
     found = decode(code)

@@ -9,7 +9,7 @@ from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
 from stapy.probes.decide import Wanted
-from stapy.probes.family import Match, PointError, number_of, text_of
+from stapy.probes.family import Match, PointError, number_of, only_lines, text_of
 from stapy.record import replace
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def matches(text: str, answer: FunctionSites, ground: Ground) -> list[Match]:
     options = ground.services.options
     moved = options.prologue_search and "function" in found
     # Where a function is inlined is of no interest in a list without variables.
-    once = options.listing is not None and not options.listing_variables
+    once = only_lines(ground.services)
     listed: set[str] = set()
     wanted = Wanted(found, options.guru)
     for site in answer.sites:

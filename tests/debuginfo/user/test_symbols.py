@@ -11,6 +11,7 @@ import pytest
 
 from stapy.cache import Cache
 from stapy.debuginfo.user.file import UserFileError
+from stapy.debuginfo.user.instructions import reader
 from stapy.debuginfo.user.programs import Programs
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, compiled, run
 
@@ -47,6 +48,24 @@ def test_functions_of_a_program_have_places_in_its_file(
     assert (file.is_fixed, file.is_library) == (style != ["-pie"], False)
     assert not table.named("counted"), "data is no function"
     assert len(table.named("helper")) == 1
+
+
+def test_many_functions_are_found_as_each_is(programs: Programs, tmp_path: Path) -> None:
+    library = Path(run("cc", "-print-file-name=libc.so.6").strip())
+    for path in (compiled(tmp_path, PROGRAM, "-O2"), library):
+        file = programs.open(str(path))
+        table = programs.functions(file)
+        every = table.matching("*")
+        assert [row.name for row in every] == table.names()
+        assert set(every) == {row for name in set(table.names()) for row in table.named(name)}
+        addresses = [row.address for row in every]
+        edges = [edge for row in file.loads for edge in (row.address, row.address + row.file_size)]
+        asked = [*addresses, 0, *edges, *(edge - 1 for edge in edges), *reversed(edges), 1 << 63]
+        assert file.code_offsets(asked) == [file.code_offset(address) for address in asked]
+        doubtful = reader(file.machine).doubtful(file, [*addresses, *edges])
+        sure = {*addresses, *edges} - {*doubtful}
+        assert len(sure) > len(every) // 2
+        assert all(reader(file.machine).why_not(file, row) == ("", False) for row in sure)
 
 
 def test_names_of_one_address_and_ifuncs_are_known(programs: Programs, tmp_path: Path) -> None:

@@ -17,8 +17,17 @@ from stapy.probes import armable, programs
 from stapy.probes.code import points
 from stapy.probes.families.uprobe import chosen, stubs
 from stapy.probes.families.uprobe.ground import ProgramGround
-from stapy.probes.families.uprobe.site import UprobeSite, site_at, text_of_point
-from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
+from stapy.probes.families.uprobe.site import UprobeSite, lines_of, site_at, text_of_point
+from stapy.probes.family import (
+    Form,
+    Match,
+    PointError,
+    Row,
+    forms,
+    number_of,
+    only_lines,
+    text_of,
+)
 from stapy.probes.programs import Head
 from stapy.record import replace
 
@@ -192,7 +201,8 @@ def _by_symbols(
         functions = [_at(target, table, head)]
     else:
         functions = _named(text_of(target), table)
-    functions = [function for function in functions if function.address not in known]
+    if known:
+        functions = [function for function in functions if function.address not in known]
     if known and not functions:
         return []
     if "exported" in found:
@@ -209,12 +219,16 @@ def _by_symbols(
         meant = functions
         if "return" in found:
             functions = armable.returnable(functions, table, head.file, found["return"])
-    places = [(chosen.title(function, choosers), function.address) for function in functions]
+    places = [(function.name, function.address) for function in functions]
+    if choosers:
+        places = [(chosen.title(function, choosers), function.address) for function in functions]
     many = is_pattern or bool(choosers)
     taken = armable.accepted(places, head.file, target, services, is_pattern=many)
     functions = [function for function in functions if function.address in taken]
     if choosers:
         chosen.warn(choosers, meant, functions, target, services)
+    if only_lines(services) and number_of(target) is None:
+        return lines_of(point, head, "function", [function.name for function in functions])
     return [_match(point, target, function, head) for function in functions]
 
 
@@ -223,15 +237,15 @@ def _named(pattern: str, table: FunctionTable) -> list[UserFunction]:
     found = table.matching(pattern)
     if not any(char in pattern for char in WILDCARDS):
         return list({function.address: function for function in reversed(found)}.values())[::-1]
-    by_address: dict[int, dict[str, UserFunction]] = {}
+    by_address: dict[int, UserFunction] = {}
+    several: dict[int, dict[str, UserFunction]] = {}
     for function in found:
-        by_address.setdefault(function.address, {}).setdefault(function.name, function)
-    chosen = []
-    for address, names in by_address.items():
-        best = next(iter(names)) if len(names) == 1 else ""
-        best = best or next(name for name in table.aliases(address) if name in names)
-        chosen.append(names[best])
-    return chosen
+        first = by_address.setdefault(function.address, function)
+        if first is not function:
+            several.setdefault(function.address, {first.name: first})[function.name] = function
+    for address, names in several.items():
+        by_address[address] = names[next(name for name in table.aliases(address) if name in names)]
+    return list(by_address.values())
 
 
 def _at(target: PointComponent, table: FunctionTable, head: Head) -> UserFunction:

@@ -252,6 +252,12 @@ class ProgramGround:
 
 def _joined(folder: str, file: str) -> str:
     """Put a path behind its folder, as `PurePath` does; most need nothing of what that is for."""
-    path = f"{folder}/{file.removeprefix('./')}"
-    odd = path.endswith(("/", "/.")) or "//" in path or "/./" in path or path.startswith("./")
-    return str(PurePath(folder, file)) if odd or not folder else path
+    if not folder or file.startswith("/"):
+        return str(PurePath(folder, file))
+    path = f"{folder}/{file}"
+    if "/./" not in path and "//" not in path and not path.startswith("./"):
+        return path if not path.endswith(("/", "/.")) else str(PurePath(path))
+    if path.startswith("//"):
+        return str(PurePath(path))
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return ("/" if path.startswith("/") else "") + "/".join(parts) if parts else str(PurePath(path))

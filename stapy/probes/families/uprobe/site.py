@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.probes.family import print_component
+from stapy.ir.literals import quote_names
+from stapy.probes.family import Match, print_component
 from stapy.probes.programs import ProgramSite
 from stapy.record import new
 
@@ -57,6 +58,12 @@ def site_at(
     optional = point.optional or point.sufficient
     return UprobeSite(head.file, head.program, head.pid, optional, name, address, offset,
                       is_return, place, callers or [], is_entry=is_entry)  # fmt: skip
+
+
+def lines_of(point: ProbePoint, head: Head, word: str, names: list[str]) -> list[Match]:
+    """List matches without sites: the point with each of some names behind a word."""
+    before, _, behind = text_of_point(point, head, {word: "\0"}).partition("\0")
+    return [Match(f"{before}{word}({name}){behind}", None) for name in quote_names(names)]
 
 
 def text_of_point(point: ProbePoint, head: Head, texts: dict[str, str]) -> str:

@@ -8,8 +8,8 @@ from stapy.debuginfo.glob import matcher
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.probes import armable
-from stapy.probes.families.uprobe.site import site_at, text_of_point
-from stapy.probes.family import Match, PointError, text_of
+from stapy.probes.families.uprobe.site import lines_of, site_at, text_of_point
+from stapy.probes.family import Match, PointError, only_lines, text_of
 from stapy.record import replace
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ def resolve(
     is_pattern = component.arg is None or any(char in pattern for char in "*?[")
     places = [(stub.name, stub.address) for stub in stubs]
     taken = armable.accepted(places, head.file, component, services, is_pattern=is_pattern)
+    stubs = [stub for stub in stubs if stub.address in taken]
+    if only_lines(services):
+        return lines_of(point, head, "plt", [stub.name for stub in stubs])
     matches = []
     for stub in stubs:
-        if stub.address in taken:
-            text = text_of_point(point, head, {"plt": f"plt({quote_name(stub.name)})"})
-            site = site_at(point, head, stub.name, stub.address)
-            matches.append(Match(text, replace(site, stub=stub.name)))
+        text = text_of_point(point, head, {"plt": f"plt({quote_name(stub.name)})"})
+        site = site_at(point, head, stub.name, stub.address)
+        matches.append(Match(text, replace(site, stub=stub.name)))
     return matches
 
 
