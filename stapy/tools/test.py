@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.render import use_color
+from stapy.kernel.release import is_line
+from stapy.paths import exists
 from stapy.record import Record
 from stapy.terminal import progress, writing
 from stapy.testing import companion, comparing, reports, running
@@ -21,7 +25,6 @@ from stapy.vm.errors import VmError
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from stapy.testing.companion import TestCase
 
@@ -46,8 +49,9 @@ a file of cases or a kernel cannot be used, or the file of -o cannot be written.
 def parser() -> ToolArgumentParser:
     """Describe the command line."""
     it = ToolArgumentParser("test", "Run scripts and compare what they print.", _END)
-    it.add_argument("--vm", metavar="LINE", action="append", default=[],
-                    help="in virtual machines with this kernel; may be repeated")  # fmt: skip
+    it.add_argument("--vm", metavar="=LINE", action="append", default=[], nargs="?",
+                    help="in virtual machines with this kernel, the newest without =LINE;"
+                    " may be repeated")  # fmt: skip
     it.add_argument("-k", dest="part", metavar="TEXT", default="",
                     help="only cases with TEXT in their name")  # fmt: skip
     it.add_argument("-x", dest="first", action="store_true", help="end after the first failure")
@@ -71,6 +75,10 @@ def main(words: list[str]) -> int:
     """Obey a command line; return the exit status."""
     end = words.index("--") if "--" in words else len(words)
     given = parser().take(["--vm=" if word == "--vm" else word for word in words[:end]])
+    for option, word in itertools.pairwise(words[:end]):
+        if option == "--vm" and is_line(word) and not exists(Path(word)):
+            complain(f"stapy test: '{word}' stands where files do; did you mean --vm={word}?")
+            return NOTHING_DONE
     try:
         wish = Wish([_release(one) for one in given.vm] or [None], given.part, words[end + 1 :])
         if given.output is None:

@@ -253,6 +253,7 @@ def test_a_signal_ends_the_session_before_us(folder: Path, number: int) -> None:
         (["-o", "n" * 300, "a.stp"], "cannot be written: File name too long"),
         (["-o", "/dev/full", "-k", "none", "a.stp"], "'a.stp' has no cases"),
         (["."], "'.': no file *.test.toml is in this folder"),
+        (["--vm", "6.1", "a.stp"], "'6.1' stands where files do; did you mean --vm=6.1?"),
         (["--vm=1.2", "a.stp"], "--vm: no kernel 1.2 has its image and headers here"),
         (["-o", "gone/x", "a.stp"], "'gone/x' cannot be written: No such file or directory"),
         (["--message-form", "a.stp"], "unknown option '--message-form'; did you mean '--message-"),

@@ -48,7 +48,8 @@ def assemble(typed: Typed, services: Services) -> p.Program | None:
             "semantic error",
             "E0238",
             "no probes found",
-            hint="a script needs at least one probe that does something",
+            hint="a script needs at least one probe that does something;"
+            " -u keeps those that do nothing",
         )
         return None
     counters.check(typed.probes, diagnostics)
