@@ -109,7 +109,8 @@ stands for `never`. --doc tells which name has taken its place.""",
 A name of a task has 15 characters at most, so it never equals a longer text: compare with the first
 15. Paths and other texts of system calls are in double quotes, which belong to the text: `filename`
 is `"/etc/passwd"` with them, `filename_unquoted` without. Where a variable has no such twin, write
-the quotes (`path == "\\"/etc/passwd\\""`, `path =~ "^\\"/etc"`).""",
+the quotes (`path == "\\"/etc/passwd\\""`, `path =~ "^\\"/etc"`,
+`path =~ "[.]log\\"$"`).""",
     "W0618": """A module with the name of another one
 The kernel loads one module of a name. While the script's is loaded, the kernel's own of that name
 is refused, whoever needs it, and the other way round.""",

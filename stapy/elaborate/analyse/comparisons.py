@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _QUOTE = ord('"')
 _ADDRESS = ord("0")  # with which an address begins
+_BEGINS = frozenset((_QUOTE, _ADDRESS))
+# A quoted text ends with its quote, or with the dots behind it where it is cut.
+_ENDS = frozenset((_QUOTE, *b".0123456789abcdefx"))
 _EQUAL = ("==", "!=")
 _DEPTH = 8  # of variables and functions between a comparison and where its text comes from
 
@@ -114,26 +117,28 @@ def _parts(node: p.Node) -> tuple[p.Expr, str] | None:
 def _never(node: p.BinaryOp | p.RegexMatch, text: str, shape: _Shape) -> bool:
     """Tell whether no text of a shape equals the literal or matches the pattern."""
     if isinstance(node, p.RegexMatch):
-        first = _first(text)
-        return shape.is_quoted and bool(first) and first.isdisjoint((_QUOTE, _ADDRESS))
+        return shape.is_quoted and (_misses(text, 0, _BEGINS) or _misses(text, -1, _ENDS))
     if shape.longest is not None and len(text) > shape.longest:
         return True
-    return shape.is_quoted and text != "" and ord(text[0]) not in (_QUOTE, _ADDRESS)
+    return shape.is_quoted and text != "" and ord(text[0]) not in _BEGINS
 
 
-def _first(pattern: str) -> frozenset[int]:
-    """Find the characters with which all matches of a pattern begin a text; none if unknown."""
+def _misses(pattern: str, end: int, known: frozenset[int]) -> bool:
+    """Tell whether a pattern wants other characters than the known ones at one end of a text.
+
+    ``end`` is 0 for the beginning, where ``^`` stands, and -1 for the end, where ``$`` does.
+    """
     from stapy.ir import regex
 
     root = regex.parse(pattern).root
     if not isinstance(root, regex.Sequence) or len(root.parts) < 2:
-        return frozenset()
-    anchor, first = root.parts[:2]
-    if not isinstance(anchor, regex.Anchor) or anchor.kind != "^":
-        return frozenset()
-    while isinstance(first, regex.Repeat) and first.low > 0:
-        first = first.inner
-    return first.members if isinstance(first, regex.Chars) else frozenset()
+        return False
+    anchor, next_to_it = root.parts[end], root.parts[1 if end == 0 else -2]
+    if not isinstance(anchor, regex.Anchor) or anchor.kind != ("^" if end == 0 else "$"):
+        return False
+    while isinstance(next_to_it, regex.Repeat) and next_to_it.low > 0:
+        next_to_it = next_to_it.inner
+    return isinstance(next_to_it, regex.Chars) and next_to_it.members.isdisjoint(known)
 
 
 class _Functions:
@@ -225,9 +230,10 @@ def _tell(finding: _Finding, services: Services) -> None:
         hint = f'compare with the first {shape.longest}: "{begin}"'
         where = f"{len(text)} characters"
     else:
-        fact = "begins with a double quote"
-        hint = _plain(finding, services)
-        where = "this begins without one"
+        at_end = is_match and not _misses(text, 0, _BEGINS)
+        fact = f"{'ends' if at_end else 'begins'} with a double quote"
+        hint = _plain(finding, at_end, services)
+        where = f"this {'ends' if at_end else 'begins'} without one"
     result = "always true" if is_negated else "never true"
     services.diagnostics.warning(
         "W0617", f"comparison is {result}: {name} {fact}", node.span, where=where, hint=hint
@@ -240,7 +246,7 @@ def _name(tested: p.Expr) -> str:
     return f"{tested.function.name}()" if isinstance(tested, p.CallOp) else "this text"
 
 
-def _plain(finding: _Finding, services: Services) -> str:
+def _plain(finding: _Finding, at_end: bool, services: Services) -> str:
     """Name what has the same text without quotes: a variable of the alias, or a function."""
     tested = finding.tested
     if isinstance(tested, p.LocalRef) and finding.names is not None:
@@ -252,5 +258,5 @@ def _plain(finding: _Finding, services: Services) -> str:
         if plain != tested.function.name and services.library.files_with_function(plain):
             return f"{plain}() is the text without quotes"
     if isinstance(finding.node, p.RegexMatch):
-        return 'begin the pattern with ^\\"'
+        return 'end the pattern with \\"$' if at_end else 'begin the pattern with ^\\"'
     return f'with its quotes it is "\\"{finding.text}\\""'
