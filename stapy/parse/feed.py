@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from stapy.diagnostics import Span
 from stapy.parse.tokens import Token
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Stands before what recovery puts in: from here on the engine tells of mistakes again.
+RESUMED = Token("", "", -1, 0, 0)
 OPENING = {"LBRACE": "RBRACE", "LPAREN": "RPAREN", "LBRACK": "RBRACK"}
 
 
@@ -17,12 +24,16 @@ class Feed:
         self.end = Span(source, size, size)
         self.open: list[Token] = []
         self.closed: list[Token] = []  # what the last token closed, if it was a bracket
-        self.missing: list[Token] = []  # braces that recovery puts in
+        self.missing: list[Token] = []  # what recovery puts in, the last first
+        self.resume: Callable[[], None] = _go_on
 
     def token(self) -> Token | None:
         """Return the next token, None at the end."""
         if self.missing:
             token = self.missing.pop()
+            if token is RESUMED:
+                self.resume()
+                return self.token()
             self._count(token)
             return token
         if self.at >= len(self.tokens):
@@ -49,3 +60,7 @@ class Feed:
     def blocks(self) -> int:
         """Count the braces that are open."""
         return sum(token.type == "LBRACE" for token in self.open)
+
+
+def _go_on() -> None:
+    """Stand for what the engine does, which the driver gives."""

@@ -25,13 +25,26 @@ class ParserEngine(Protocol):
     actions: GrammarActions
 
 
+class Rule(Protocol):
+    """A rule of the grammar: its left side and the number of symbols on the right."""
+
+    name: str
+    len: int
+
+
 class GrammarEngine(ParserEngine, Protocol):
     """The engine as a whole: what it does at each token in each state, and the state it is in."""
 
     action: dict[int, dict[str, int]]
     state: int
     statestack: list[int]
+    goto: dict[int, dict[str, int]]
+    productions: Sequence[Rule]
+    defaulted_states: dict[int, int]  # in which there is one thing to do, at whatever token
     errorfunc: Callable[[Token | None], None]
+
+    def errok(self) -> None:
+        """Have the next error told, even soon behind the last one."""
 
     def parse(self, *, lexer: Words) -> Sequence[Decl] | None:
         """Parse a text to its end; None when an error left nothing of it."""

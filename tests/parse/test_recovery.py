@@ -39,11 +39,42 @@ def test_mistakes_of_other_declarations_are_told(place: str, mistake: str) -> No
     assert found[1:] == [(4, 17), (5, 19)]
 
 
+@pytest.mark.parametrize("mistake", [one for one in MISTAKES if one[-2:] != "1)"])
+def test_mistakes_of_the_same_block_are_told(mistake: str) -> None:
+    end = "" if mistake.endswith(";") or mistake.endswith("}") else ";"
+    found = places(f"probe begin {{ if (2) {{ {mistake}{end}\n f(); g(); z = = 4 }} }}")
+    assert found[1:] == [(2, 16)]
+
+
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
         ('probe begin {\n if (1) println("x"\n}\nprobe end { println("y" }', 2),
         ("probe begin { x = $a->probe + = 3; y = = 4; }", 2),
+        ("probe begin { x = = 3\nprobe end { y = = 4; }", 3),
+        ("probe begin { if (1) x = = 3\nprobe end { y = = 4; }", 3),
+        ("probe begin { if (1) { x = = 3\nprobe end { y = = 4; }", 3),
+        ("probe begin { if (1) { x = 3\nprobe end { y = = 4; }", 2),
+        ("probe begin { if (1)\nprobe end { y = = 4; }", 2),
+        ("probe begin { if (1\nprobe end { y = = 4; }", 2),
+        ("probe begin { if (1) {\n g(\n}\nprobe end { y = = 4; }", 3),
+        ("probe begin { if (x y) g(); else h(); z = = 3; }", 2),
+        ("probe begin { if (x y) { g() } else { h( } z = = 3; }", 3),
+        ("probe begin { if (1 { g() } else { h() } z = = 3; }", 2),
+        ("probe begin { if (1 { g( } else { h( } z = = 3; }", 4),
+        ("probe begin { if () { g( } else { h( } z = = 3; }", 4),
+        ("probe begin { if (f(1 2)) { g( } z = = 3; }", 3),
+        ("probe begin { while (x y) while (x y) g( }\nprobe end { ] }", 4),
+        ("probe begin { while (1; z = = 3; }\nprobe end { ] }", 3),
+        ("probe begin { while (1 }\nprobe end { ] }", 2),
+        ("probe begin { foreach (k of a) { g( } z = = 3; }", 3),
+        ("probe begin { for (i = 0; i ] 3; i++) { g( } z = = 3; }", 3),
+        ("probe begin { for (i = 0; i < 3) { g( } z = = 3; }", 3),
+        ("probe begin { for (i = 0; i < 3 { g( } z = = 3; }", 3),
+        ("probe begin { if x == 1 { g() } else { h() } z = = 3; }", 2),
+        ("private probe begin { ] }\nprobe end { ] }", 3),
+        ("probe begin { if (1) function f() { } }", 1),
+        ("probe begin { { function f() { } } } probe end { ] }", 2),
         ("probe begin { x = ; y = ; }", 2),
         ("probe begin { if (1) x = ; y = ; }", 2),
         ("function f() { if (1) return ] }\nfunction g() { if (1) return ] }", 2),

@@ -74,6 +74,15 @@ def p_statement_for(p: Production) -> None:
     p[0] = n.ForStmt(p.slice[1].span.to(body.span), p[3], p[5], p[7], body)
 
 
+def p_statement_wrong_head(p: Production) -> None:
+    """statement : IF LPAREN error RPAREN statement %prec NOSEMI
+    | IF LPAREN error RPAREN statement ELSE statement
+    | WHILE LPAREN error RPAREN statement
+    | FOR LPAREN error RPAREN statement
+    | FOREACH LPAREN error RPAREN statement"""
+    p[0] = None
+
+
 def p_maybe(p: Production) -> None:
     """maybe :
     | expr"""
