@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.user import sdt
-from stapy.debuginfo.user.operands import operands
 from stapy.debuginfo.user.sdt import may_have_marks
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
@@ -76,6 +75,7 @@ class UsdtFamily:
 
     def scope(self, site: MarkSite, services: Services) -> TargetScope:
         """Describe ``$arg1`` … with ``$$vars`` and ``$$parms``, ``$$name`` and ``$$provider``."""
+        from stapy.debuginfo.user.operands import operands
         from stapy.probes.values.numbers import Unavailable
         from stapy.probes.values.operands import moved, value
         from stapy.probes.values.programs import statics

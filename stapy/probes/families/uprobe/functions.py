@@ -150,8 +150,7 @@ def _places(
         matches = points.resolve(asking, ground)
         ground.warn()
         return matches
-    by_dwarf, why = _by_dwarf(point, head, services)
-    known = {match.site.address for match in by_dwarf if not match.site.place.inlined}
+    by_dwarf, known, why = _by_dwarf(point, head, services)
     if by_dwarf and not any(char in text_of(target) for char in WILDCARDS):
         return by_dwarf
     try:
@@ -164,24 +163,25 @@ def _places(
 
 def _by_dwarf(
     point: ProbePoint, head: Head, services: Services
-) -> tuple[list[Match], PointError | None]:
+) -> tuple[list[Match], set[int], PointError | None]:
     """Find functions by a name or a pattern, also where they are inlined.
 
-    Returns none without DWARF, and the error that says why none of them is meant, if so.
+    With the addresses of those that are not. Returns none without DWARF, and the error that says
+    why none of them is meant, if so.
     """
     ground = ProgramGround(point, head, services, download=False)
     if number_of(ground.target) is not None:
-        return [], None
+        return [], set(), None
     text = text_of(ground.target)
     answer = ground.places(text)
     if not answer.sites:
-        return [], None
+        return [], set(), None
     try:
         matches = points.matches(text, answer, ground)
     except PointError as error:  # perhaps tables of symbols have one
-        return [], error
+        return [], set(), error
     ground.warn()
-    return matches, None
+    return matches, ground.placed, None
 
 
 def _by_symbols(

@@ -16,15 +16,16 @@ from stapy.diagnostics.suggest import nearest
 from stapy.probes import armable, programs
 from stapy.probes.code.ground import address_of, place_text
 from stapy.probes.families.uprobe.site import site_at, text_of_point
-from stapy.probes.family import Match, PointError, number_of, text_of
+from stapy.probes.family import Match, PointError, number_of, only_lines, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.debuginfo.dwarf.index.reader import FunctionRow
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.callees import Callee, Elsewhere
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.sites import FunctionSites
-    from stapy.debuginfo.user.boundaries import Instructions
     from stapy.debuginfo.user.symbols import FunctionTable
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent, ProbePoint
@@ -47,7 +48,7 @@ class ProgramGround:
         self._download = download
         self._refused: list[str] = []  # by the kernel, and harmless
         self._paths: dict[tuple[str, str], str] = {}  # of sources, by folder and name
-        self._instructions: Instructions | None = None  # of the file, as far as was asked
+        self.placed: set[int] = set()  # beginnings of functions that were matched
 
     @cached_property
     def _dwarf(self) -> DwarfFile | None:
@@ -101,22 +102,11 @@ class ProgramGround:
 
     def refusal(self, site: FunctionSite) -> str:
         """Say why a place must not be probed, "" when it may."""
-        from stapy.debuginfo.user import boundaries
-
         place, file = site.place, self._head.file
         assert place is not None
-        if self._instructions is None:
-            self._instructions = boundaries.Instructions(file)
-        try:
-            boundaries.check(
-                file,
-                self.table,
-                place.address,
-                lambda _: self._start_of(place),
-                self._instructions,
-            )
-        except boundaries.NoBoundary as error:
-            return str(error)
+        why = self._no_boundary(place)
+        if why:
+            return why
         if "return" in self.found:
             reason = armable.unreturnable(place.address, self.table, file)
             if reason:
@@ -125,6 +115,24 @@ class ProgramGround:
         if why and not harmful:
             self._refused.append(site.name)
             return why if self.is_pattern else ""
+        return why
+
+    @cached_property
+    def _no_boundary(self) -> Callable[[CodePlace], str]:
+        """What says why no instruction is known to begin at a place, "" where one does."""
+        from stapy.debuginfo.user import boundaries
+
+        file, table, decoded = self._head.file, self.table, boundaries.Instructions(self._head.file)
+
+        def why(place: CodePlace) -> str:
+            try:
+                boundaries.check(
+                    file, table, place.address, lambda _: self._start_of(place), decoded
+                )
+            except boundaries.NoBoundary as error:
+                return str(error)
+            return ""
+
         return why
 
     def _start_of(self, place: CodePlace) -> int | None:
@@ -183,6 +191,10 @@ class ProgramGround:
         text = text_of_point(self.point, self._head, texts)
         if self._head.file.code_offset(place.address) is None:
             return Match(text, None)  # `refusal` says why
+        if not place.inlined:
+            self.placed.add(place.address)
+        if only_lines(self.services):
+            return Match(text, None)
         # A statement, or a label, that is where the function begins is an instruction.
         is_entry = place.is_exact and self.target.name == "function" and "label" not in self.found
         made = site_at(
