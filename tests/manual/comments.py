@@ -85,5 +85,6 @@ def _of_table(path: Path) -> Iterator[str]:
                 yield f"{path.name}: {name}: '%means {variable} | what it is' is missing"
     for name, made in generate(text, PreprocessFacts()).items():
         for found in re.finditer(r"^probe ([\w.]+) =", made, re.MULTILINE):
-            if not made[: found.start()].endswith("*/\n") or f"/** {found[1]} - " not in made:
+            begins = re.compile(rf"/\*\*(?:\n \*)? {re.escape(found[1])} - ")
+            if not made[: found.start()].endswith("*/\n") or not begins.search(made):
                 yield f"{path.name}: {name}: {found[1]} has no comment"
