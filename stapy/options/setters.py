@@ -87,6 +87,8 @@ def kbuild_flag(options: Options, value: str) -> None:
         if not word:
             raise UsageError("-B CROSS_COMPILE= wants what the names of the compiler begin with.")
         options.cross_compile = word
+    elif value == "modules":
+        options.notices.append("-B modules has no effect: that is what make is told to make")
     elif not name or (name == value and not name.startswith("-")):
         # make would take it for what it is to make.
         raise UsageError(f"-B wants NAME=VALUE or an option of make, not '{value}'.")

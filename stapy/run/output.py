@@ -18,13 +18,21 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16
 
 
-# A pipe's reader and a socket's: who leaves wants no more, which is no failure.
-_LEFT = frozenset((errno.EPIPE, errno.ECONNRESET))
+# Who leaves wants no more, which is no failure: a pipe's reader, a socket's, and a caller who
+# has closed the descriptor.
+_LEFT = frozenset((errno.EPIPE, errno.ECONNRESET, errno.EBADF))
 
 
-def has_left(error: OSError) -> bool:
+def has_left(error: OSError, fd: int) -> bool:
     """Tell whether a write failed because nobody reads."""
-    return error.errno in _LEFT
+    return error.errno in _LEFT or nobody_reads(fd)
+
+
+def nobody_reads(fd: int) -> bool:
+    """Tell whether a pipe's or socket's reader has left, or a terminal has hung up."""
+    poll = select.poll()
+    poll.register(fd, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def unwritable(why: str) -> str:
@@ -113,7 +121,7 @@ class StandardOutput(Sink):
 
     def fail(self, error: OSError) -> None:
         """Raise `RunError`, unless the reader has left."""
-        if not has_left(error):
+        if not has_left(error, self.fd):
             raise RunError(unwritable(str(error.strerror)))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import select
 import sys
 
+from .output import nobody_reads
 from .signals import signal
 
 TYPE_CHECKING = False
@@ -159,7 +159,7 @@ class TargetProcess:
         if self.status is None:
             return False
         number = os.WTERMSIG(self.status) or os.WEXITSTATUS(self.status) - _SHELL_SIGNAL
-        return number == signal.SIGPIPE and _nobody_reads(1)
+        return number == signal.SIGPIPE and nobody_reads(1)
 
     def complaint(self) -> str:
         """Say what is worth a warning about how it ended, "" for nothing.
@@ -173,13 +173,6 @@ class TargetProcess:
             return f"Child process exited with signal {number} ({signal.strsignal(number)})"
         code = os.WEXITSTATUS(self.status)
         return f"Child process exited with status {code}" if code else ""
-
-
-def _nobody_reads(fd: int) -> bool:
-    """Tell whether a descriptor is a pipe or a socket whose reader has left."""
-    poll = select.poll()
-    poll.register(fd, 0)
-    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _become(words: List[str], gate: int, other: int, left: Sequence[int]) -> None:

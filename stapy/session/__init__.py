@@ -137,7 +137,8 @@ class Session(Passes):
         if options.last_pass >= 4:
             from stapy.session import modules
 
-            settle.check_module_name(options.module_name, kernel, self.diagnostics)
+            if options.message_format != "systemtap":
+                settle.check_module_name(options.module_name, kernel, self.diagnostics)
             self.end_pass()
             self.open_tools(kernel)
             self.find_signer()

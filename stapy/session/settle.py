@@ -77,6 +77,7 @@ STANDARD = frozenset(
 
 # What passes 1 and 2 of the smallest script take, without bytecode. With less, Python 3.11 may not
 # end: where it has no room for the number of an instruction, it unwinds the same frame for ever.
+_MEMBERS = "systemtap"  # the folder of a kernel's modules that has scripts' for stapusr
 LEAST_MEMORY = 48 << 20
 
 
@@ -197,7 +198,8 @@ def check_module_name(name: str | None, kernel: Kernel, diagnostics: Diagnostics
     if not name:
         return
     builtin = kernel.modules.builtin()
-    if name not in builtin and kernel.modules.path(name) is None:
+    path = kernel.modules.path(name)
+    if name not in builtin and (path is None or path.parent.name == _MEMBERS):
         return
     why = (
         f"the kernel has {name} built in and refuses another one"

@@ -30,4 +30,4 @@ class OutputReader:
                 select.select([], [self.fd], [])
             except OSError as error:
                 self.is_gone = True
-                self.error = "" if has_left(error) else str(error.strerror)
+                self.error = "" if has_left(error, self.fd) else str(error.strerror)

@@ -42,7 +42,7 @@ CUT = 'compare with the first 15: "a-very-long-nam"'
         ('execname() == "sixteen-letters!"', "never true: execname() has at most 15", ""),
         ('execname() == "fifteen-letters"', "", ""),
         ('execname() == "äääääääx"', "", ""),
-        ('execname() == "ääääääää"', "never true: execname() has", '15: "äääääää"'),
+        ('execname() == "ääääääää"', "never true: execname() has at most 15 bytes", ""),
         (f"execname() =~ {LONG}", "", ""),
         (f"anything() == {LONG}", "", ""),
         (f"again(2) == {LONG}", "", ""),
@@ -105,6 +105,8 @@ def test_a_comparison_with_one_result(test: str, message: str, hint: str) -> Non
         ('global g probe call.open { g = filename } probe end { if (g == "/etc") println(1) }', 0),
         ('function f(t) { return t == "/etc" } probe call.open { println(f(filename)) }', 0),
         (f"function f() {{ return execname() == {LONG} }} probe call.open {{ println(f()) }}", 1),
+        # What only begins with a quote may end with anything.
+        ('probe call.open { f = path == "0" ? filename : "\\"z"; if (f =~ "z$") println(1) }', 0),
         # Several handlers of one body: it tells something in one of them, or in none.
         ('probe call.* { if (filename == "/etc") println(1) }', 0),
         ('probe call.* { if (path == "/etc") println(1) }', 1),

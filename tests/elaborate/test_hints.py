@@ -113,6 +113,20 @@ def test_a_suffix_that_an_alias_does_not_take_is_told_by_the_names_of_the_script
     assert "".join(error.notes).startswith(note)
 
 
+@pytest.mark.parametrize("optional", ["begin ?", 'kernel.function("vfs_nosuch") ?'])
+def test_what_is_optional_inside_an_alias_may_lack_the_suffix_of_another(optional: str) -> None:
+    script = f"""
+        probe lacks = {optional} {{ }}
+        probe both = kernel.function("vfs_read"), lacks {{ }}
+        probe both.return {{ println(1) }}
+        """
+    result = s.run(script)
+    assert not result.diagnostics.errors and result.program is not None
+    assert [probe.points for probe in result.program.probes] == [
+        ['kernel.function("vfs_read").return']
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

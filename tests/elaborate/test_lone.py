@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.elaborate import support as s
@@ -66,3 +68,18 @@ def test_a_word_before_parentheses_and_a_value(body: str, code: str, hint: str) 
     assert [item.code for item in result.diagnostics.errors] == [code]
     found = result.diagnostics.errors[0].hint
     assert hint in found if hint else not found, found
+
+
+@pytest.mark.parametrize("statement", ["a{};", "b{} = a{};", "then a{};"])
+def test_many_of_them_take_no_longer_each(statement: str) -> None:
+    """The body is looked at once, not for each name."""
+
+    def seconds(count: int) -> float:
+        body = "".join(statement.replace("{}", str(number)) for number in range(count))
+        start = time.process_time()
+        s.run(f"probe begin {{ {body} println(1) }}")
+        return time.process_time() - start
+
+    # Eight times as many: 8 if the time is in proportion, 64 if each of them looks at all.
+    few, many = (min(seconds(count) for _ in range(3)) for count in (400, 3200))
+    assert many < 24 * few

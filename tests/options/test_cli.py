@@ -218,6 +218,8 @@ def test_refused(words: list[str], text: str) -> None:
 
 
 def test_a_long_option_with_one_dash_is_told_where_it_is_another() -> None:
+    (notice,) = parse(["-B", "modules", "ok.stp"]).notices
+    assert notice.startswith("-B modules has no effect")
     assert parse(["ok.stp", "-monitor"]).notices == [
         "'-monitor' is '-m onitor'; did you mean '--monitor'?"
     ]

@@ -377,3 +377,9 @@ def test_the_real_server(
         running.terminate()
         running.wait()
         log.close()
+
+
+def test_an_alias_of_that_word() -> None:
+    """It is an alias like others: what it stands for is no path."""
+    result = run("probe debuginfod.own = begin {} probe debuginfod.own { println(1) }")
+    assert points(result) == ["begin"]

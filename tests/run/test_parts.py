@@ -4,7 +4,9 @@ import contextlib
 import errno
 import json
 import os
+import pty
 import select
+import socket
 import struct
 import subprocess
 import sys
@@ -20,7 +22,7 @@ from stapy.run.control import Channel, unescape
 from stapy.run.elf import Elf, ModuleFile, build_id, describe
 from stapy.run.errors import RunError
 from stapy.run.messages import MessagePrinter
-from stapy.run.output import File, Sink, StandardOutput
+from stapy.run.output import File, Sink, StandardOutput, nobody_reads
 from stapy.run.target import words_of
 
 FOLDER = Path(stapy.run.__file__).parent
@@ -316,10 +318,10 @@ def test_full_disk_is_an_error():
 
 @pytest.mark.parametrize(
     ("number", "said"),
-    [(errno.EPIPE, ""), (errno.ECONNRESET, "")]
+    [(errno.EPIPE, ""), (errno.ECONNRESET, ""), (errno.EBADF, "")]
     + [
         (number, f"Couldn't write standard output: {os.strerror(number)}")
-        for number in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EBADF, errno.EFBIG)
+        for number in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
     ],
 )
 def test_standard_output_that_takes_nothing(number, said, monkeypatch):
@@ -333,6 +335,18 @@ def test_standard_output_that_takes_nothing(number, said, monkeypatch):
     with pytest.raises(RunError, match=said) if said else contextlib.nullcontext():
         sink.write(memoryview(b"x"))
     assert sink.broken
+
+
+def test_who_has_left():
+    """A pipe's reader, a socket's, a terminal that was closed; a full disk has not left."""
+    for make in (os.pipe, pty.openpty, lambda: [one.detach() for one in socket.socketpair()]):
+        ours, theirs = make()
+        assert not nobody_reads(theirs)
+        os.close(ours)
+        assert nobody_reads(theirs)
+        os.close(theirs)
+    with Path("/dev/full").open("w") as full:
+        assert not nobody_reads(full.fileno())
 
 
 @pytest.mark.parametrize("tail", [b"", b"no newline"])

@@ -53,13 +53,16 @@ def test_limits_hold_for_what_is_started(name: str) -> None:
         ("nf_tables", "while one of them is loaded the kernel refuses the other, and modprobe"),
         ("tcp_cubic", "the kernel has tcp_cubic built in and refuses another one"),
         ("own", ""),
+        ("latency", ""),  # a script's, where members of stapusr may load it from
         (None, ""),
     ],
 )
 def test_a_name_of_a_module_that_the_kernel_has(
     name: str | None, note: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "modules.dep").write_text("kernel/net/netfilter/nf-tables.ko.xz: a.ko\n")
+    (tmp_path / "modules.dep").write_text(
+        "kernel/net/netfilter/nf-tables.ko.xz: a.ko\nsystemtap/latency.ko:\n"
+    )
     (tmp_path / "modules.builtin").write_text("kernel/net/ipv4/tcp_cubic.ko\n")
     kernel = SimpleNamespace(release="6.1.0", modules=Modules(tmp_path))
     diagnostics = fresh()

@@ -133,6 +133,15 @@ def slices(node: p.Node, diagnostics: Diagnostics) -> None:
 def unassigned(body: p.Node, names: set[str]) -> list[p.LocalRef]:
     """Find the locals among ``names`` that a body reads and never sets: the first use of each."""
     first: dict[str, p.LocalRef] = {}
+    assigned = assigned_names(body)
+    for item in walk(body):
+        if isinstance(item, p.LocalRef):
+            first.setdefault(item.name, item)
+    return [ref for name, ref in first.items() if name in names and name not in assigned]
+
+
+def assigned_names(body: p.Node) -> set[str]:
+    """Find the locals that a body sets."""
     assigned: set[str] = set()
     for item in walk(body):
         if isinstance(item, (p.AssignOp, p.IncrementOp)) and isinstance(item.target, p.LocalRef):
@@ -141,10 +150,8 @@ def unassigned(body: p.Node, names: set[str]) -> list[p.LocalRef]:
             assigned.update(key.name for key in item.keys)
         elif isinstance(item, p.ForeachBucket):
             assigned.add(item.bucket.name)
-        elif isinstance(item, p.LocalRef):
-            first.setdefault(item.name, item)
         if isinstance(item, (p.Foreach, p.ForeachBucket)) and item.value is not None:
             assigned.add(item.value.name)
         if isinstance(item, p.Try) and item.variable is not None:
             assigned.add(item.variable.name)
-    return [ref for name, ref in first.items() if name in names and name not in assigned]
+    return assigned

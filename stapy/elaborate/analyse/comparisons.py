@@ -191,7 +191,9 @@ class _Shapes:
         if depth > _DEPTH:
             return None
         if isinstance(expr, p.Text):
-            return _Shape(len(expr.value), expr.value == "" or expr.value[0] == '"')
+            text = expr.value
+            is_quoted = text == "" or (ord(text[0]) in _BEGINS and ord(text[-1]) in _ENDS)
+            return _Shape(len(text), is_quoted)
         if isinstance(expr, p.Conditional):
             return _common([self.of(one, depth) for one in (expr.yes, expr.no)])
         if isinstance(expr, p.LocalRef):
@@ -224,11 +226,12 @@ def _tell(finding: _Finding, services: Services) -> None:
     name = _name(finding.tested)
     is_long = not is_match and shape.longest is not None and len(text) > shape.longest
     if is_long:
-        fact = f"has at most {shape.longest} characters"
-        # The text is one character for each byte here, and a cut may go through one of the script.
-        begin = text[: shape.longest].encode("latin-1").decode(errors="ignore")
-        hint = f'compare with the first {shape.longest}: "{begin}"'
-        where = f"{len(text)} characters"
+        # The text is one character for each byte here; the kernel's cut may go through one.
+        unit = "characters" if text.isascii() else "bytes"
+        fact = f"has at most {shape.longest} {unit}"
+        begin = f'compare with the first {shape.longest}: "{text[: shape.longest]}"'
+        hint = begin if text.isascii() else ""
+        where = f"{len(text)} {unit}"
     else:
         at_end = is_match and not _misses(text, 0, _BEGINS)
         fact = f"{'ends' if at_end else 'begins'} with a double quote"
@@ -259,4 +262,6 @@ def _plain(finding: _Finding, at_end: bool, services: Services) -> str:
             return f"{plain}() is the text without quotes"
     if isinstance(finding.node, p.RegexMatch):
         return 'end the pattern with \\"$' if at_end else 'begin the pattern with ^\\"'
+    if not finding.text.isascii() or not finding.text.isprintable() or set(finding.text) & {*'"\\'}:
+        return ""  # the kernel escapes such characters
     return f'with its quotes it is "\\"{finding.text}\\""'

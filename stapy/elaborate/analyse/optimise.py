@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.analyse.lone import word_hint
+from stapy.elaborate.analyse.lone import LoneWords
 from stapy.elaborate.lower.fold import constant, fold, literal
 from stapy.elaborate.lower.lowered import Dropped
 from stapy.ir import program as p
@@ -48,7 +48,7 @@ class Optimiser:
         self.impure: set[str] = set()
         self._changed = False
         self._quiet = False
-        self._at_hand: p.Stmt = p.Block(NOWHERE, [])  # the body
+        self._words = LoneWords(p.Block(NOWHERE, []), None)  # of the body at hand
         self._used: set[str] = set()  # locals of the body at hand that are read somewhere
         self._conditions: list[Span] = []  # of its assignments that stand as one
         self._function: p.Function | None = None  # the one whose body is at hand
@@ -166,7 +166,7 @@ class Optimiser:
     # --- one body ---------------------------------------------------------------
 
     def _body(self, body: p.Stmt, locals_: dict[str, p.Variable]) -> p.Stmt:
-        self._at_hand = body
+        self._words = LoneWords(body, self._function)
         self._used = _reads(body)
         self._conditions = _conditions(body)
         body = transform(body, self._change)
@@ -230,8 +230,7 @@ class Optimiser:
         """Drop a value that nobody uses."""
         if has_effect(node.expr, self.impure):
             return node
-        name = node.expr if isinstance(node.expr, p.LocalRef) else None
-        hint = word_hint(name, self._at_hand, self._function) if name is not None else ""
+        hint = self._words.hint(node.expr.name) if isinstance(node.expr, p.LocalRef) else ""
         self._warn("W0604", "Eliding side-effect-free expression ", node.expr.span, hint)
         self._drop(node.expr)
         return self._nothing(node)

@@ -77,8 +77,8 @@ class Inference(Constraints):
         function that deletes one.  ``names`` may have been meant by a wrong one.
         """
         dropped: set[int] = set()
-        every = list(walk(node))
-        for item in every:
+        words = _WordsOfOthers(node, self.types)
+        for item in walk(node):
             if isinstance(item, p.Evaluate):
                 dropped.add(id(item.expr))
             elif isinstance(item, p.Delete):
@@ -89,13 +89,13 @@ class Inference(Constraints):
                 kind = self.types.find(item.type)
                 if is_open(kind) and kind not in self._unresolved and id(item) not in dropped:
                     self._unresolved.add(kind)
-                    self._report_unresolved(item, names, every)
+                    self._report_unresolved(item, names, words)
 
     def _report_unresolved(
         self,
         item: p.LocalRef | p.GlobalRef | p.ElementRef | p.CallOp,
         names: NamesOfProbe | None,
-        every: list[p.Node],
+        words: _WordsOfOthers,
     ) -> None:
         if isinstance(item, p.CallOp):
             self.report_no_value(item)
@@ -117,21 +117,11 @@ class Inference(Constraints):
             hint=argument_hint(self.diagnostics.sources.source(item.span))
             or (names.target(name) if names is not None else "")
             or variable_hint(name)
-            or self._hint_of_source(item, every)
+            or words.hint(item.type)
             or self._similar(name, names)
             or (names.told() if names is not None else "")
             or f"give '{name}' a value here, or add 'global {name}' when another probe does",
         )
-
-    def _hint_of_source(self, item: p.Expr, every: list[p.Node]) -> str:
-        """Explain a word of another language that the type would come from, as in ``x = true``."""
-        kind = self.types.find(item.type)
-        for other in every:
-            if isinstance(other, p.LocalRef) and self.types.find(other.type) == kind:
-                hint = variable_hint(other.name)
-                if hint:
-                    return f"'{other.name}': {hint}"
-        return ""
 
     def _similar(self, name: str, names: NamesOfProbe | None) -> str:
         """Suggest variables named like one that has no value, "" for none or for a short name."""
@@ -139,6 +129,25 @@ class Inference(Constraints):
             return ""
         near = {var.name for var in names.near if not is_open(self.types.find(var.type))}
         return names.similar(name, near)
+
+
+class _WordsOfOthers:
+    """Words of other languages in a body that the type of a value would come from, by that type."""
+
+    def __init__(self, body: p.Node, types: TypeTable) -> None:
+        self._body = body
+        self._types = types
+        self._hints: dict[p.Type, str] | None = None
+
+    def hint(self, kind: p.Type) -> str:
+        """Explain such a word, as ``true`` in ``x = true``; "" where there is none."""
+        if self._hints is None:
+            self._hints = {}
+            for one in walk(self._body):
+                hint = variable_hint(one.name) if isinstance(one, p.LocalRef) else ""
+                if hint and isinstance(one, p.LocalRef):
+                    self._hints.setdefault(self._types.find(one.type), f"'{one.name}': {hint}")
+        return self._hints.get(self._types.find(kind), "")
 
 
 def _settle_pieces(item: p.PrintOp | p.PrettyPrint) -> None:

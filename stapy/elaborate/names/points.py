@@ -39,7 +39,12 @@ _SUFFIXES = ("return", "call", "inline", "exported", "callee", "callees", "label
 
 
 class SuffixError(PointError):
-    """What the script's point has behind an alias stands nowhere in what the alias stands for."""
+    """What the script's point has behind an alias stands nowhere in what the alias stands for.
+
+    Where it ``may_fail`` all of that is optional.
+    """
+
+    may_fail = False
 
 
 class Points:
@@ -96,11 +101,13 @@ class Points:
             try:
                 found = self._point(point, file, way, middle)
             except PointError as error:
-                if point.optional or point.sufficient or way.optional:
+                wrong = error if isinstance(error, SuffixError) else None
+                may_fail = wrong is not None and wrong.may_fail and not report
+                if point.optional or point.sufficient or way.optional or may_fail:
                     self._passed_over += error.notes
                     self._advice = self._advice or error.hint
                     forbidden = error if error.code == FORBIDDEN else forbidden
-                    misplaced += [error] if isinstance(error, SuffixError) else []
+                    misplaced += [wrong] if wrong is not None else []
                     continue
                 if report:
                     self.report(error, point.span)
@@ -117,6 +124,7 @@ class Points:
         # An alias all of whose alternatives are forbidden is forbidden, not without a match; and
         # what can follow none of them is a mistake of the script, whatever the kernel has.
         if len(misplaced) == len(points):
+            misplaced[0].may_fail = True
             first = first or misplaced[0]
         first = first or (None if result else forbidden)
         if first is not None and not report:
@@ -158,7 +166,7 @@ class Points:
         name = dotted([*hit.components, *hit.suffix])
         if not way.alias:
             way = replace(way, alias=name)
-        if hit.components[0].name == builds.WORD:
+        if hit.components[0].name == builds.WORD and hit.node.family is not None:
             return self._of_builds(hit, point, way, middle)
         result: list[Derived] = []
         if hit.node.family is not None and not hit.suffix:
