@@ -77,8 +77,8 @@ STANDARD = frozenset(
 
 # What passes 1 and 2 of the smallest script take, without bytecode. With less, Python 3.11 may not
 # end: where it has no room for the number of an instruction, it unwinds the same frame for ever.
-_MEMBERS = "systemtap"  # the folder of a kernel's modules that has scripts' for stapusr
 LEAST_MEMORY = 48 << 20
+_MEMBERS = "systemtap"  # the folder of a kernel's modules that has scripts' for stapusr
 
 
 _TIDYING = 5  # seconds of a processor, once its limit is reached
