@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from stapy.patterns import compiled_when_used
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,9 @@ _DECLARATIONS = {
     "inline": "write '@define NAME %( value %)'",
     "config": "limits are options of the command line: -D MAXMAPENTRIES=10000",
 }
-_NUMBERS = re.compile(r"u?int(?:8|16|32|64)?(?:_t)?|[us](?:8|16|32|64)|long|unsigned|short|char")
+_NUMBERS = compiled_when_used(
+    r"u?int(?:8|16|32|64)?(?:_t)?|[us](?:8|16|32|64)|long|unsigned|short|char"
+)
 
 
 def member_hint(name: str, member: str) -> str:
@@ -75,6 +78,6 @@ def type_hint(before: Sequence[str], found: str) -> str:
         if operator == "offsetof":
             return f'@offsetof("{found}", member)'
         return f'@cast(value, "{found}")->member'
-    if operator == "(" and word == ")" and _NUMBERS.fullmatch(bracket):
+    if operator == "(" and word == ")" and _NUMBERS().fullmatch(bracket):
         return f"numbers are signed and have 64 bits: leave '({bracket})' out"
     return ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from stapy.patterns import compiled_when_used
 
-_PIECE = re.compile(r"\d+|\D")
+_PIECE = compiled_when_used(r"\d+|\D")
 
 
 def compare_versions(a: str, b: str) -> int:
     """Compare two versions: -1, 0 or 1; runs of digits count as numbers, all else by letters."""
-    left, right = _PIECE.findall(a), _PIECE.findall(b)
+    left, right = _PIECE().findall(a), _PIECE().findall(b)
     for x, y in zip(left, right, strict=False):
         if x == y:
             continue

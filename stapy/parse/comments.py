@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_STARS = re.compile(r"^[ \t]*\*+[ \t]?", re.MULTILINE)
+from stapy.patterns import compiled_when_used
+
+_STARS = compiled_when_used(r"^[ \t]*\*+[ \t]?", re.MULTILINE)
 
 
 def doc_before(text: str, start: int) -> str:
@@ -20,7 +22,7 @@ def doc_before(text: str, start: int) -> str:
         if opening < 0:
             return ""
         inside = before[opening + 2 : -2]
-        return _tidy(_STARS.sub("", inside.lstrip("*")))
+        return _tidy(_STARS().sub("", inside.lstrip("*")))
     lines: list[str] = []
     while before:
         line = before[before.rfind("\n") + 1 :]

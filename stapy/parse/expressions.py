@@ -11,6 +11,7 @@ from stapy.parse.facts import PreprocessFacts
 from stapy.parse.numbers import parse_number, wrap
 from stapy.parse.points import PointActions
 from stapy.parse.tokens import Token
+from stapy.patterns import compiled_when_used
 
 # What -> and [ may follow.
 Chained = n.Target | n.AtVar | n.Cast | n.AutoCast
@@ -18,7 +19,7 @@ Chained = n.Target | n.AtVar | n.Cast | n.AutoCast
 _NEEDS_GURU = "add option -g (guru mode), which allows code that can harm the system"
 
 # One conversion of a printf format, or a percent sign that begins none.
-_CONVERSION = re.compile(
+_CONVERSION = compiled_when_used(
     r"%(?:[-+ 0#]*(?:\*|\d+)?(?:\.(?:\*|\d*))?(?:ll?)?[dioxXucspmMnb%]|)", re.ASCII
 )
 
@@ -214,7 +215,7 @@ class ExpressionActions(PointActions):
     def check_format(self, string: n.String) -> None:
         """Report a percent sign of a format that begins no conversion."""
         text = string.value
-        bad = next((f.end() for f in _CONVERSION.finditer(text) if len(f.group()) < 2), None)
+        bad = next((f.end() for f in _CONVERSION().finditer(text) if len(f.group()) < 2), None)
         if bad is not None:
             self.error(
                 "E0108",

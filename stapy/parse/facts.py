@@ -8,10 +8,11 @@ from collections.abc import Callable
 from stapy import LANGUAGE_VERSION
 from stapy.diagnostics import Span
 from stapy.options.versions import compare_versions
+from stapy.patterns import compiled_when_used
 from stapy.record import Record, new
 
 # In the comments that a script begins with; so do those of the gallery.
-_USAGE = re.compile(r"(?:(?:#|//)[^\n]*\n)*?(?:#|//) *usage: *([^\n]+)", re.IGNORECASE)
+_USAGE = compiled_when_used(r"(?:(?:#|//)[^\n]*\n)*?(?:#|//) *usage: *([^\n]+)", re.IGNORECASE)
 
 
 def _no_config(name: str) -> str:
@@ -59,7 +60,7 @@ class PreprocessFacts(Record):
 
     def argument_hint(self, script: str) -> str:
         """Say how a script whose text this is wants its arguments, "" where some were given."""
-        usage = _USAGE.match(script)
+        usage = _USAGE().match(script)
         if usage:
             return f"usage: {usage[1].strip()}"
         way = self.arguments_way or "give arguments after the script's name"

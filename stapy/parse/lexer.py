@@ -12,6 +12,7 @@ import re
 
 from stapy.diagnostics import Diagnostics, Label, Span
 from stapy.parse.tokens import AT_WORDS, KEYWORDS, MARKS, OPERATORS, PRINTERS, Token
+from stapy.patterns import compiled_when_used
 
 _PATTERN = re.compile(
     r"""
@@ -34,7 +35,7 @@ _PATTERN = re.compile(
 )
 
 # As in C a hexadecimal escape takes all digits, while its value fits into a byte.
-_ESCAPE = re.compile(
+_ESCAPE = compiled_when_used(
     r"\\(?:([0-7]{1,3})|x(0*[0-9A-Fa-f]{1,2}(?![0-9A-Fa-f])|[0-9A-Fa-f]{1,2})|(\r\n|.))", re.DOTALL
 )
 _LETTERS = {
@@ -78,7 +79,7 @@ def readable(text: str) -> str:
 def decode_string(body: str) -> str:
     """Decode what stands between the quotes of a literal to its value."""
     body = as_bytes_text(body)
-    return _ESCAPE.sub(_unescape, body) if "\\" in body else body
+    return _ESCAPE().sub(_unescape, body) if "\\" in body else body
 
 
 def tokenize(text: str, source: int, diagnostics: Diagnostics) -> list[Token]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_DIGITS = re.compile(r"0[xX]([0-9A-Fa-f]+)|0([0-7]*)|([1-9][0-9]*)", re.ASCII)
+from stapy.patterns import compiled_when_used
+
+_DIGITS = compiled_when_used(r"0[xX]([0-9A-Fa-f]+)|0([0-7]*)|([1-9][0-9]*)", re.ASCII)
 
 
 def parse_number(text: str) -> int | None:
@@ -12,7 +14,7 @@ def parse_number(text: str) -> int | None:
 
     None for anything else.
     """
-    found = _DIGITS.fullmatch(text)
+    found = _DIGITS().fullmatch(text)
     if found is None:
         return None
     hexadecimal, octal, decimal = found.groups()

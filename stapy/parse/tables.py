@@ -11,7 +11,9 @@ import marshal
 import os
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -59,7 +61,8 @@ def digest() -> str:
 
 def make_parser(on_error: ErrorHandler) -> GrammarEngine:
     """Make a PLY parser; the tables come from a cache when there is a good one."""
-    from ply.yacc import LRParser  # type: ignore[import-untyped]
+    with _loaded_when_used("inspect"):  # which PLY asks where a grammar stands, to make tables
+        from ply.yacc import LRParser  # type: ignore[import-untyped]
 
     functions = rules()
     data = _load()
@@ -70,6 +73,24 @@ def make_parser(on_error: ErrorHandler) -> GrammarEngine:
     tables = _Tables(action, goto, productions, functions)
     parser: GrammarEngine = LRParser(tables, on_error)
     return parser
+
+
+@contextmanager
+def _loaded_when_used(name: str) -> Iterator[None]:
+    """Have a module that is imported meanwhile loaded at the first use of one of its names.
+
+    `importlib.util.LazyLoader` is of no use: Python 3.11 loads such a module at its second import.
+    """
+    if name in sys.modules:
+        yield
+        return
+    later = ModuleType(name)
+    later.__getattr__ = lambda attribute: getattr(import_module(name), attribute)  # type: ignore[method-assign]
+    sys.modules[name] = later
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 class _Rule:

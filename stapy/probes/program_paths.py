@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.kernel import roots
 from stapy.paths import exists, is_file
+from stapy.patterns import compiled_when_used
 from stapy.probes.family import PointError, text_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 _LAST_BEFORE_RUN = 4  # the pass that makes a module
-_BUILD_ID = re.compile(r"[0-9a-f]{40}")
+_BUILD_ID = compiled_when_used(r"[0-9a-f]{40}")
 
 
 def living(number: int, component: PointComponent, services: Services) -> int:
@@ -51,7 +51,7 @@ def path_of(component: PointComponent) -> str:
         raise PointError(
             "E0212", "empty module", component.span, hint="name a program, or leave the ('') out"
         )
-    if _BUILD_ID.fullmatch(name):
+    if _BUILD_ID().fullmatch(name):
         return _built_as(name, component)
     path = search.program(name)
     if name.startswith("~"):

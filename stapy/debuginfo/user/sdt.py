@@ -128,5 +128,7 @@ def matching(found: list[Mark], name: str, provider: str | None = None) -> list[
 @lru_cache(maxsize=64)
 def _spelled(pattern: str) -> str:
     """Replace each hyphen of a pattern that is not within brackets by ``__``."""
+    if "[" not in pattern:
+        return pattern.replace("-", "__")
     pieces = re.split(r"(\[[^]]*\])", pattern)
     return "".join(piece if piece.startswith("[") else piece.replace("-", "__") for piece in pieces)

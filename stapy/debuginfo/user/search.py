@@ -17,6 +17,7 @@ from stapy.debuginfo.user.patterns import files_of, matches
 from stapy.debuginfo.user.questions import BYTES, remembered
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.kernel import roots
+from stapy.patterns import compiled_when_used
 from stapy.run.ground.linker_cache import FOLDERS
 from stapy.terminal import progress
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _WILDCARDS = "*?["
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")  # the innermost
 _SHELL = set("|&;<>(){}\n")  # what only a shell can do with a command
-_QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"")
+_QUOTED = compiled_when_used(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"")
 _FIRST_LINE = 256  # bytes of a script that the kernel looks at for its interpreter
 _TOLD_AFTER = 2000  # files, of which one is looked at in some 20 microseconds
 _HOPS = 4  # scripts may be run by scripts
@@ -154,7 +155,7 @@ def _first_line(path: str) -> str | None:
 
 def first_word(command: str) -> str | None:
     """Return the program that a command line names first; None where only a shell knows."""
-    if _SHELL & set(_QUOTED.sub("", command)):
+    if _SHELL & set(_QUOTED().sub("", command)):
         return None
     try:
         words = shlex.split(command)

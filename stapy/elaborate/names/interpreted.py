@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo.user.golang import is_go
 from stapy.elaborate.names.syntax import walk
 from stapy.parse import nodes as n
+from stapy.patterns import compiled_when_used
 from stapy.probes.family import Form, Match, PointError, forms
 
 if TYPE_CHECKING:
@@ -25,9 +26,13 @@ FORMS: dict[str, list[Form]] = {
     ),
     "__python3.return": forms("python3.module(string).function(string).return"),
 }
-_BY_NUMBER = re.compile("(set_)?((u?(int|long|longlong)|[su](32|64)|pointer)_arg|user_string_arg)")
-_LINE = re.compile(r"^[^@]*[:+]|[:+][\d*]+(-\d+)?$")  # behind a function, or behind its file
-_RESULT = re.compile("returnval|returnstr|return_str")
+_BY_NUMBER = compiled_when_used(
+    "(set_)?((u?(int|long|longlong)|[su](32|64)|pointer)_arg|user_string_arg)"
+)
+_LINE = compiled_when_used(
+    r"^[^@]*[:+]|[:+][\d*]+(-\d+)?$"
+)  # behind a function, or behind its file
+_RESULT = compiled_when_used("returnval|returnstr|return_str")
 _WILD = {"*": ".*", "?": "."}
 
 # Names that SystemTap's users may write, and must not take for their own mistake.
@@ -47,7 +52,7 @@ REFUSED = {
 
 def is_argument(name: str) -> bool:
     """Tell whether a function of that name reads arguments by number."""
-    return _BY_NUMBER.fullmatch(name) is not None
+    return _BY_NUMBER().fullmatch(name) is not None
 
 
 def _pattern(text: str) -> str:
@@ -91,7 +96,7 @@ def chosen(alias: str, components: list[n.PointComponent]) -> tuple[str, n.Stmt]
     _refuse_file(module.arg.value, module.span)
     path = _checked(module.arg.value, "modules", module.span).replace(".", "/")
     name, at, file = function.arg.value.partition("@")
-    if _LINE.search(function.arg.value):
+    if _LINE().search(function.arg.value):
         raise PointError(
             "E0212",
             "lines of Python's functions are no probe points",
@@ -140,7 +145,7 @@ def refuse_variables(body: n.Stmt) -> None:
                 hint="keep the value in a global: "
                 "probe ….function(…) { kept[tid(), funcname] = … }, and read it in .return",
             )
-        if isinstance(node, n.Call) and (_RESULT.fullmatch(node.name) or is_argument(node.name)):
+        if isinstance(node, n.Call) and (_RESULT().fullmatch(node.name) or is_argument(node.name)):
             raise PointError(
                 "E0241",
                 f"'{node.name}' is about functions of C: here it would be of the interpreter",

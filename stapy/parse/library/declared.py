@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 
 from stapy.parse import nodes as n
+from stapy.patterns import compiled_when_used
 
 # What a file gives to others: functions, globals, macros, aliases (as component names).
 Declared = tuple[list[str], list[str], list[str], list[tuple[str, ...]]]
 
-_DECLARATION = re.compile(
+_DECLARATION = compiled_when_used(
     r"^[ \t]*(?:(?P<private>private)\s+)?"
     r"(?:function\s+(?P<function>[A-Za-z_]\w*)"
     r"|global\s+(?P<globals>[^;{}=\[\n]*)"
     r"|probe\s+(?P<alias>[\w.]+)\s*\+?=)",
     re.MULTILINE | re.ASCII,
 )
-_MACRO = re.compile(r"@define\s+([A-Za-z_]\w*)", re.ASCII)
-_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_MACRO = compiled_when_used(r"@define\s+([A-Za-z_]\w*)", re.ASCII)
+_WORD = compiled_when_used(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def names_of(script: n.Script) -> Declared:
@@ -46,7 +47,7 @@ def guess_names(text: str) -> Declared:
     functions: dict[str, None] = {}
     variables: list[str] = []
     aliases: dict[tuple[str, ...], None] = {}
-    for found in _DECLARATION.finditer(text):
+    for found in _DECLARATION().finditer(text):
         if found["private"]:
             continue
         if found["function"]:
@@ -54,10 +55,10 @@ def guess_names(text: str) -> Declared:
         elif found["alias"]:
             aliases[tuple(found["alias"].split("."))] = None
         elif found["globals"]:
-            variables += _WORD.findall(found["globals"])
+            variables += _WORD().findall(found["globals"])
     return list(functions), variables, [], list(aliases)
 
 
 def macro_names(text: str) -> list[str]:
     """List the macros that a text may define."""
-    return list(dict.fromkeys(_MACRO.findall(text)))
+    return list(dict.fromkeys(_MACRO().findall(text)))

@@ -14,10 +14,11 @@ from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.diagnostics.suggest import nearest
+from stapy.patterns import compiled_when_used
 from stapy.record import Record
 
 VERSION = 8
-_OPERATOR = re.compile(r"(?:^|(?<=::))operator(?!\w).*$", re.S)
+_OPERATOR = compiled_when_used(r"(?:^|(?<=::))operator(?!\w).*$", re.S)
 NO_FILE = 0xFFFFFFFF  # file number of what names no file
 
 
@@ -358,7 +359,7 @@ class DwarfIndex:
 
 def split_scope(text: str) -> tuple[str, str]:
     """Split ``a::b::f`` into ``a::b`` and ``f``; a template's own colons do not count."""
-    operator = _OPERATOR.search(text)
+    operator = _OPERATOR().search(text)
     if operator is not None:  # its own angle brackets are no pair
         return text[: max(0, operator.start() - 2)], text[operator.start() :]
     depth = 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
+from stapy.patterns import compiled_when_used
 from stapy.record import Record
 
 EVERY = (1, 2**31)  # all lines of a function
-_CUT = re.compile(r"[:+][\d*,-]+$")
-_LINES = re.compile(r"(?<!:)(?P<mark>[:+])(?P<lines>\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
+_CUT = compiled_when_used(r"[:+][\d*,-]+$")
+_LINES = compiled_when_used(r"(?<!:)(?P<mark>[:+])(?P<lines>\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 
 
 class Spec(Record):
@@ -33,13 +32,13 @@ def parse(text: str) -> Spec | None:
     function, at, rest = text.partition("@")
     if not at:
         # SystemTap takes lines without a file as well: "name+3".
-        found = _LINES.search(function)
+        found = _LINES().search(function)
         if found is None:
             return Spec(function) if function else None
         rest, function = found.group(), function[: found.start()]
-    found = _LINES.search(rest)
+    found = _LINES().search(rest)
     file = rest[: found.start()] if found else rest
-    if not function or (at and not file) or _CUT.search(file):
+    if not function or (at and not file) or _CUT().search(file):
         return None
     if found is None:
         return Spec(function, file)
