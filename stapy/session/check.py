@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Message(Record):
-    """One message: its ``data`` as in ``--message-format=json``, and as ``text``."""
+    """One message: its ``data`` as in ``--message-format=json``, and as ``text``.
+
+    The text is empty where an earlier message tells this place as well.
+    """
 
     data: dict[str, object]
     text: str
@@ -83,11 +86,12 @@ class Check(Session):
 
     def show(self) -> None:
         """Keep what the pass has reported."""
-        for item in self.diagnostics.items[self.shown :]:
+        fresh = self.diagnostics.items[self.shown :]
+        for item, told in zip(fresh, self.told_once(fresh)):
             if item.severity == item.WARNING and self.options.suppress_warnings:
                 continue
             data = as_json(item, self.sources, self.at_pass)
-            self.messages.append(Message(data, self.drawn(item)))
+            self.messages.append(Message(data, self.drawn(told) if told else ""))
         self.shown = len(self.diagnostics.items)
 
     def warn_here(

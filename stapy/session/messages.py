@@ -10,6 +10,8 @@ from stapy.record import replace
 from stapy.terminal import progress, writing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stapy.diagnostics.layouts import Form
     from stapy.options import Options
 
@@ -53,7 +55,9 @@ class PassMessages:
         if not fresh:
             return
         progress.clear()
-        for item in fresh:
+        for item in self.told_once(fresh):
+            if item is None:
+                continue
             if item.severity == item.WARNING and self.options.suppress_warnings:
                 continue
             if self._similar(item):
@@ -63,6 +67,17 @@ class PassMessages:
             if item.severity == item.WARNING:
                 self.said.append(text)
             writing.tell(text)
+
+    def told_once(self, items: list[Diagnostic]) -> Sequence[Diagnostic | None]:
+        """Put the uses of one wrong name into its first message, in the form for eyes; None else.
+
+        SystemTap's layout counts what is similar, and programs read each place.
+        """
+        if len(items) < 2 or self.options.message_format not in (None, "", "rich"):
+            return items
+        from stapy.diagnostics.repeated import folded
+
+        return folded(items, self.sources)
 
     def _similar(self, item: Diagnostic) -> bool:
         """Tell whether a message is only counted: SystemTap shows one of a kind without -v."""

@@ -45,6 +45,8 @@ def as_text(outcomes: list[Outcome]) -> str:
     kernels: dict[str, list[str]] = {}
     for outcome in outcomes:
         for message in outcome.messages:
+            if not message.text:
+                continue
             text = message.text if message.text.endswith("\n") else f"{message.text}\n"
             known = kernels.setdefault(text, [])
             if outcome.kernel not in known:
