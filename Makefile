@@ -28,11 +28,13 @@ LOAD = /bin/sh -c 'while sleep 0.2; do date; done'
 .PHONY: docs man run test check dev setup lint features unit vm docker-test arm64 wall oracle torture debug-kernel bench
 .PHONY: bytecode stapy-run clean
 
-# Three seconds of system calls in a throw-away virtual machine.
+# Three seconds of system calls in a throw-away virtual machine. The line that is shown is the one
+# that is run, so it works when it is copied.
 run: setup-run
 	@$(RUN_PYTHON) -m compileall -q stapy
 	@echo "--- three seconds of write() in a virtual machine"
-	$(AS_ROOT) $(RUN_PYTHON) -m stapy --vm -c "$(LOAD)" -e "$$EXAMPLE"
+	@command="$(strip $(AS_ROOT) $(RUN_PYTHON)) -m stapy --vm -c \"$(LOAD)\" -e '$$EXAMPLE'"; \
+	printf '%s\n' "$$command"; eval "$$command"
 	@echo "--- to go on: $(RUN_PYTHON) -m stapy --help"
 
 # All checks, the linters beside the tests: these wait often enough. Complaints of either count.
