@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stapy.paths import exists
+from stapy.run.ground.packages import way_to_extra
 from stapy.trust import why_untrusted
 
 NOBODY = "65534:65534"
@@ -50,9 +51,8 @@ class Docker:
             self.sdk: Any = importlib.import_module("docker")
             self.types: Any = importlib.import_module("docker.types")
         except ImportError as error:  # a folder of that name, as in our checkout, is no SDK
-            raise ContainerError(
-                "the Python package docker is missing", "pip install 'stapy[docker]'"
-            ) from error
+            way = way_to_extra("docker")
+            raise ContainerError("the Python package docker is missing", way) from error
         self.place = ""
         self.client: Any = self._connect()
 

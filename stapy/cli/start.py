@@ -106,7 +106,9 @@ def _serve(options: Options) -> int:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        way = f"{sys.executable} -m pip install 'stapy[editor]'"
+        from stapy.run.ground.packages import way_to_extra
+
+        way = way_to_extra("editor")
         raise UsageError(f"--language-server needs the Python package pygls: {way}") from None
     return server.serve(options)
 

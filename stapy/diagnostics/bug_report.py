@@ -108,7 +108,9 @@ def missing_package(error: ImportError, options: Options) -> None:
 def way_to_package(name: str) -> str:
     """Tell how to install a package, by what Python calls it."""
     pip, debian = PACKAGES[name]
-    return f"{sys.executable} -m pip install {pip}, or apt-get install {debian}"
+    from stapy.run.ground import packages
+
+    return f"{packages.way_to_package(pip)}, or apt-get install {debian}"
 
 
 def tell(text: str, options: Options) -> None:

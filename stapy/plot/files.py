@@ -6,7 +6,6 @@ import html
 import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,10 +37,10 @@ def check(path: str) -> None:
             f"{kinds[-1]}{hint}"
         )
     if find_spec("vl_convert") is None:
-        raise PlotError(
-            "pictures need the Python package vl-convert-python: "
-            f"{sys.executable} -m pip install 'stapy[plot]'"
-        )
+        from stapy.run.ground.packages import way_to_extra
+
+        way = way_to_extra("plot")
+        raise PlotError(f"pictures need the Python package vl-convert-python: {way}")
 
 
 def write(path: str, drawn: list[Chart], title: str) -> None:

@@ -37,9 +37,10 @@ def check() -> None:
             "-M needs the whole of stapy: this is stapy-run alone, as members of the groups have it"
         )
     if find_spec("textual") is None:
-        raise RunError(
-            "the monitor's screen needs the package textual: pip install 'stapy[monitor]'"
-        )
+        from .ground.packages import way_to_extra
+
+        way = way_to_extra("monitor")
+        raise RunError(f"the monitor's screen needs the Python package textual: {way}")
 
 
 def make(

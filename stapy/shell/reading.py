@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.ending import heard
+from stapy.run.ground.packages import way_to_extra
 from stapy.shell import text as lines_of
 from stapy.shell.commands import read
 from stapy.shell.settings import Settings
@@ -93,7 +94,7 @@ def _has_line_editor() -> bool:
     if find_spec("prompt_toolkit") and os.environ.get("TERM", "dumb") != "dumb":
         return True
     if not find_spec("prompt_toolkit"):
-        way = f"{sys.executable} -m pip install 'stapy[interactive]'"
+        way = way_to_extra("interactive")
         writing.tell(f"Completion and history need the Python package prompt_toolkit: {way}\n")
     return False
 

@@ -550,7 +550,7 @@ def test_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "docker", None)
     with pytest.raises(ContainerError) as caught:
         Docker()
-    assert caught.value.hint == "pip install 'stapy[docker]'"
+    assert caught.value.hint == f"{sys.executable} -m pip install 'stapy[docker]'"
 
 
 def test_a_folder_of_that_name_is_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
