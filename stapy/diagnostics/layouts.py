@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection
+from functools import lru_cache
 
 from stapy.diagnostics.model import Diagnostic, Source, SourceMap, Span
 from stapy.diagnostics.render import colors_from, harmless, one_line, render, same_width
@@ -126,6 +127,12 @@ def trail(span: Span, sources: SourceMap) -> list[tuple[Span, str]]:
         found.append((source.parent, source.label))
         source = sources.source(source.parent)
     return found
+
+
+@lru_cache(maxsize=8)  # a line of thousands of mistakes is looked at once
+def _shown(line: str) -> tuple[str, str]:
+    """Make a line harmless, and blank but for its tabs; each character stays in its place."""
+    return same_width(line), re.sub(r"[^\t]", " ", line)
 
 
 # --- SystemTap ------------------------------------------------------------------
@@ -322,16 +329,15 @@ class SystemTap:
         return f"{word.lastgroup} '{harmless(text)}'"
 
     def _source(self, span: Span, indent: str) -> str:
-        line = self._sources.line_text(span)
+        line, blanks = _shown(self._sources.line_text(span))
         column = self._sources.position(span)[2] - 1
         source = self._sources.source(span)
         word = _WORD.match(source.text, span.start) if source else None
         length = len(word[0]) if word and "\n" not in word[0] else 0
         # A tab before the place is one under it: the caret stands below whatever a tab is.
-        pad = re.sub(r"[^\t]", " ", line[:column])
+        pad = blanks[:column]
         before, token, rest = line[:column], line[column : column + length], line[column + length :]
-        token = self._paint("token", same_width(token))
-        shown = same_width(before) + token + same_width(rest)
+        shown = before + self._paint("token", token) + rest
         head = f"{indent}source: "
         return f"{head}{shown}\n{' ' * len(head)}{pad}{self._paint('caret', '^')}\n"
 

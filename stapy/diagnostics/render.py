@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.model import Diagnostic, Source, SourceMap, Span
@@ -293,6 +294,7 @@ def _cell(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
+@lru_cache(maxsize=8)  # a line of thousands of mistakes is measured once
 def _columns(raw: str) -> list[int]:
     """Return the column of each character and of the end; tabs and wide characters count."""
     columns, at = [], 0
@@ -303,6 +305,7 @@ def _columns(raw: str) -> list[int]:
     return columns
 
 
+@lru_cache(maxsize=8)
 def _expanded(raw: str) -> str:
     """Return a line as it is shown: no tabs, and nothing that could control the terminal."""
     out: list[str] = []

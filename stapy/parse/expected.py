@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Label
 from stapy.parse.hints import STATEMENTS, hint_at
-from stapy.parse.stumble import DECLARATION_WORDS
+from stapy.parse.landmarks import DECLARATIONS
 from stapy.parse.tokens import ASSIGNMENTS, AT_WORDS, KEYWORDS, OPERATORS, PRINTERS, Token
 
 if TYPE_CHECKING:
@@ -123,16 +123,13 @@ class Expectation:
         Behind a comma '{' begins a group of points, so the grammar stumbles over something in the
         body that no group has, or over what is behind it.
         """
-        tokens, depth = self.feed.tokens, 0
-        for index in range(min(self.at, len(tokens) - 1), 1, -1):
-            kind = tokens[index].type
-            depth += (kind == "RBRACE") - (kind == "LBRACE")
-            if kind in DECLARATION_WORDS:
-                return None
-            if kind == "LBRACE" and tokens[index - 1].type == "COMMA" and depth <= 0:
-                is_body = depth == 0 or self._is_no_group(index)
-                return tokens[index - 1] if is_body and self._heads_probe(index - 1) else None
-        return None
+        tokens = self.feed.tokens
+        found = self.feed.landmarks().brace_behind_comma(min(self.at, len(tokens) - 1))
+        if found is None:
+            return None
+        brace, is_closed = found
+        is_body = is_closed or self._is_no_group(brace)
+        return tokens[brace - 1] if is_body and self._heads_probe(brace - 1) else None
 
     def _is_second_comma(self) -> bool:
         """Tell whether a ',' was found directly behind one between a probe's points."""
@@ -161,7 +158,7 @@ class Expectation:
         for index in range(comma, -1, -1):
             kind = self.feed.tokens[index].type
             depth += (kind == "RBRACE") - (kind == "LBRACE")
-            if depth < 0 or kind in ("SEMI", *DECLARATION_WORDS):
+            if depth < 0 or kind in ("SEMI", *DECLARATIONS):
                 return kind == "PROBE"
         return False
 
@@ -212,14 +209,8 @@ class Expectation:
         return count
 
     def _open_ternary(self) -> bool:
-        tokens = self.feed.tokens
-        waiting = 0
-        for index in range(min(self.at, len(tokens) - 1), 0, -1):
-            kind = tokens[index].type
-            if kind in ("SEMI", "LBRACE", "RBRACE"):
-                break
-            waiting += (kind == "QUESTION") - (kind == "COLON")
-        return waiting > 0
+        last = min(self.at, len(self.feed.tokens) - 1)
+        return self.feed.landmarks().is_ternary_open(last)
 
     def _names(self) -> str:
         kinds = self.kinds
@@ -266,7 +257,7 @@ class Expectation:
         if self.opened and self.opened[-1].type != "LBRACE":
             inner = self.opened[-1]
             return [Label(inner.span, f"this '{inner.value}' is still open")]
-        if self.token.type in DECLARATION_WORDS and self.opened:
+        if self.token.type in DECLARATIONS and self.opened:
             return [Label(self.opened[-1].span, "this '{' is not closed")]
         return []
 

@@ -10,6 +10,8 @@ from stapy.parse.tokens import Token
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stapy.parse.landmarks import Landmarks
+
 # Stands before what recovery puts in: from here on the engine tells of mistakes again.
 RESUMED = Token("", "", -1, 0, 0)
 OPENING = {"LBRACE": "RBRACE", "LPAREN": "RPAREN", "LBRACK": "RBRACK"}
@@ -26,6 +28,15 @@ class Feed:
         self.closed: list[Token] = []  # what the last token closed, if it was a bracket
         self.missing: list[Token] = []  # what recovery puts in, the last first
         self.resume: Callable[[], None] = _go_on
+        self._landmarks: Landmarks | None = None
+
+    def landmarks(self) -> Landmarks:
+        """Return where things stand in the text; for what is wrong only."""
+        if self._landmarks is None:
+            from stapy.parse.landmarks import Landmarks
+
+            self._landmarks = Landmarks(self.tokens)
+        return self._landmarks
 
     def token(self) -> Token | None:
         """Return the next token, None at the end."""
@@ -56,6 +67,10 @@ class Feed:
                     break
                 if kind != "RBRACE":
                     break
+
+    def is_in_block(self) -> bool:
+        """Tell whether a brace is open."""
+        return any(token.type == "LBRACE" for token in self.open)
 
     def blocks(self) -> int:
         """Count the braces that are open."""

@@ -13,7 +13,7 @@ from stapy.diagnostics.foreign_words import (
     type_name_hint,
 )
 from stapy.diagnostics.suggest import did_you_mean
-from stapy.parse.stumble import DECLARATION_WORDS
+from stapy.parse.landmarks import DECLARATIONS
 from stapy.parse.tokens import KEYWORDS, PRINTERS
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _in_globals(stumble: Stumble, token: Token) -> str:
 
 
 def _of_c(stumble: Stumble, token: Token) -> str:
-    words = [one.value for one in stumble.feed.tokens[: stumble.at + 1]]
+    words = [one.value for one in stumble.feed.tokens[max(0, stumble.at - 2) : stumble.at + 1]]
     return type_hint(words, token.value)
 
 
@@ -134,7 +134,7 @@ def _keyword(stumble: Stumble, token: Token) -> str:
         return "the 'if' before it has ended already; a ';' too many?"
     if token.type == "CATCH":
         return "'catch' follows the block of a 'try': try { … } catch { … }"
-    if token.type in DECLARATION_WORDS and stumble.opened:
+    if token.type in DECLARATIONS and stumble.opened:
         return f"a '{_CLOSING[stumble.opened[-1].type]}' is missing before this declaration"
     if token.type in ("LONG", "STRING_TYPE"):
         return _type(stumble, token)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.parse.feed import RESUMED, Feed
+from stapy.parse.landmarks import DECLARATIONS
 from stapy.parse.tokens import Token
 
 if TYPE_CHECKING:
     from stapy.parse.production import GrammarEngine
 
-DECLARATIONS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
 _HEAD = frozenset({"RPAREN"})  # what ends an error in the head of an `if` or of a loop
 _BODY = frozenset({"SEMI"})  # and where its body is missing, for a '}' would end no block
 _TOLD = 2  # tokens that must be read behind an error until the next one is told
@@ -43,7 +43,7 @@ class Recovery:
         """Move to where parsing can go on behind a wrong token."""
         feed = self.feed
         ends = self._ends()
-        in_block = feed.blocks() > 0 or (token.type == "RBRACE" and ends in (_HEAD, _BODY))
+        in_block = feed.is_in_block() or (token.type == "RBRACE" and ends in (_HEAD, _BODY))
         reused = token.type in ends
         if not in_block:
             self._to_declaration(token)
@@ -141,7 +141,8 @@ class Recovery:
         depth = sum(opening.type == "LPAREN" for opening in within)
         if depth == 0:
             return  # PLY looks at the wrong token once more: it ends the head
-        is_for = tokens[tokens.index(within[-1]) - 1].type == "FOR" and self._closing(depth) > 0
+        head = tokens[feed.landmarks().place(within[-1], feed.at) - 1]
+        is_for = head.type == "FOR" and self._closing(depth) > 0
         if token.type == "SEMI" and not is_for:
             self._again(token, "RPAREN")
             return
@@ -161,8 +162,7 @@ class Recovery:
         feed.at = len(tokens)
 
     def _begins_declaration(self, at: int) -> bool:
-        tokens = self.feed.tokens
-        return tokens[at].type in DECLARATIONS and tokens[at - 1].type != "ARROW"
+        return self.feed.landmarks().begins_declaration(at)
 
     def _to_end(self, token: Token, ends: frozenset[str], in_switch: bool) -> None:
         """Move to the ';' or '}' that ends a wrong statement, in a switch to the '}'."""
@@ -201,20 +201,12 @@ class Recovery:
 
     def _closing(self, depth: int) -> int:
         """Find the ')' that closes so many parentheses, 0 where a block begins or ends first."""
-        tokens = self.feed.tokens
-        for at in range(self.feed.at, len(tokens)):
-            kind = tokens[at].type
-            if kind in ("LBRACE", "RBRACE") or self._begins_declaration(at):
-                return 0
-            depth += (kind == "LPAREN") - (kind == "RPAREN")
-            if depth == 0:
-                return at
-        return 0
+        return self.feed.landmarks().closing(self.feed.at, depth)
 
     def _behind_mistyped_for(self) -> int:
         """Find what follows the head of a `fro`, for its ';' end no statement; 0 elsewhere."""
-        tokens, opening = self.feed.tokens, self.feed.open[-1] if self.feed.open else None
-        before = tokens.index(opening) - 1 if opening in tokens else -1
+        feed, tokens = self.feed, self.feed.tokens
+        before = feed.landmarks().place(feed.open[-1], feed.at) - 1 if feed.open else -1
         if before < 0 or sorted(tokens[before].value) != ["f", "o", "r"]:
             return 0
         end = self._closing(1)

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from stapy.parse.feed import Feed
     from stapy.parse.tokens import Token
 
-DECLARATION_WORDS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
-
 
 class Stumble:
     """One syntax error: ``kinds`` could have stood where ``token`` was found (None: the end)."""
@@ -23,7 +21,8 @@ class Stumble:
         self.kinds = set(table) - {"error", "$end"}
         self.token = token
         # The brackets that were open before the wrong token.
-        self.opened = [t for t in feed.open if t is not token]
+        has_opened = bool(feed.open) and feed.open[-1] is token
+        self.opened = feed.open[:-1] if has_opened else feed.open[:]
         if token is not None:
             self.opened += feed.closed
         self.at = feed.at - (2 if token is not None else 1)  # of the token before
@@ -52,10 +51,9 @@ class Stumble:
         if not self.opened:
             return None
         tokens = self.feed.tokens
-        for index in range(min(self.at, len(tokens) - 1), 0, -1):
-            if tokens[index] is self.opened[-1]:
-                return tokens[index - 1]
-        return None
+        last = min(self.at, len(tokens) - 1)
+        index = self.feed.landmarks().place(self.opened[-1], last)
+        return tokens[index - 1] if index > 0 else None
 
     def in_head(self, keyword: str) -> bool:
         """Tell whether the innermost bracket is the one after this keyword."""
@@ -74,7 +72,9 @@ class Stumble:
         head = self.head()
         if head is None:
             return False
-        at = self.feed.tokens.index(head)  # the name, or the type behind it: NAME:TYPE(
+        at = self.feed.landmarks().place(
+            head, self.at
+        )  # the name, or the type behind it: NAME:TYPE(
         return any(token.type == "FUNCTION" for token in self.feed.tokens[max(0, at - 3) : at])
 
     def head_before(self) -> Token | None:
