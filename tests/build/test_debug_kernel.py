@@ -1,0 +1,207 @@
+"""``.ci/debug-kernel``: what it makes of words, of a build that ends early, of one that is whole.
+
+The compiler, make and the sources are small fakes: what is looked at is what the script leaves.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / ".ci/debug-kernel"
+RELEASE = "6.1.1-watching"
+
+PROGRAMS = {
+    # The numbers of the build are in what it makes, so that a mix of two would be seen.
+    "make": f"""
+echo "$@" >>"$LOG"
+case $1 in
+tinyconfig) echo tiny >.config ;;
+-j*)
+	mkdir -p include/config arch/x86/boot
+	echo half >vmlinux
+	while [ -e "$HOLD" ]; do echo >"$HOLD.reached"; sleep 0.05; done
+	[ ! -e "$BROKEN" ] || exit 2
+	echo "${{NAMED:-{RELEASE}}}" >include/config/kernel.release
+	for file in vmlinux System.map arch/x86/boot/bzImage; do echo "$BUILD" >$file; done ;;
+modules_install)
+	folder=${{2#INSTALL_MOD_PATH=}}/lib/modules/$(cat include/config/kernel.release)
+	mkdir -p "$folder"
+	ln -s "$PWD" "$folder/build"
+	echo "$BUILD" >"$folder/x.ko" ;;
+esac
+""",
+    "find": 'echo "$SOURCES"\n',
+    "pahole": "true\n",
+    "gcc": 'echo "gcc ${COMPILER:-12}"\n',
+}
+
+
+class Place:
+    """A folder for the cache, with the programs that the script calls."""
+
+    def __init__(self, folder: Path) -> None:
+        programs = folder / "bin"
+        programs.mkdir()
+        for name, text in PROGRAMS.items():
+            (programs / name).write_text(f"#!/bin/bash\n{text}")
+            (programs / name).chmod(0o755)
+        merge = folder / "linux/scripts/kconfig/merge_config.sh"
+        merge.parent.mkdir(parents=True)
+        merge.write_text("#!/bin/sh\nfor one; do :; done\nprev=$2; cat $3 >>$prev\n")
+        merge.chmod(0o755)
+        self.sources = folder / "linux-source-6.1.tar.xz"
+        with tarfile.open(self.sources, "w:xz") as archive:
+            archive.add(folder / "linux", "linux")
+        self.log = folder / "log"
+        self.hold, self.broken = folder / "hold", folder / "broken"
+        self.kernels = folder / "cache/stapy/kernels"
+        self.environment = {
+            **os.environ,
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "SOURCES": str(self.sources),
+            "LOG": str(self.log),
+            "HOLD": str(self.hold),
+            "BROKEN": str(self.broken),
+        }
+
+    def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [SCRIPT, *words],
+            env={**self.environment, **more},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words: str, **more: str) -> tuple[int, str, str]:
+        done = self.start(*words, **more)
+        stdout, stderr = done.communicate(timeout=60)
+        return done.returncode, stdout, stderr
+
+    def contents(self) -> dict[str, str]:
+        """Return all files and links of the cache with what is in them."""
+        base = self.kernels.parent
+        return {
+            str(path.relative_to(base)): str(path.readlink())
+            if path.is_symlink()
+            else path.read_text()
+            for path in sorted(base.rglob("*"))
+            if (path.is_symlink() or path.is_file()) and path.suffix != ".lock"
+        }
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_builds_nothing(place: Place, word: str) -> None:
+    status, stdout, _ = place.run(word)
+    assert status == 0
+    assert "Usage: .ci/debug-kernel" in stdout
+    assert not place.log.exists()
+    assert not place.kernels.exists()
+
+
+@pytest.mark.parametrize("words", [["--halp"], ["6.12"], ["--help", "6.1"]])
+def test_words_it_does_not_know_build_nothing(place: Place, words: list[str]) -> None:
+    status, stdout, stderr = place.run(*words)
+    assert (status, stdout) == (2, "")
+    assert f"knows no '{' '.join(words)}'" in stderr
+    assert not place.log.exists()
+    assert not place.kernels.exists()
+
+
+def test_a_whole_build(place: Place) -> None:
+    status, stdout, stderr = place.run(BUILD="1")
+    assert (status, stdout) == (0, f"{RELEASE}\n"), stderr
+    found = place.contents()
+    assert found[f"kernels/boot/vmlinuz-{RELEASE}"] == "1\n"
+    assert found[f"kernels/boot/System.map-{RELEASE}"] == "1\n"
+    assert "CONFIG_KASAN=y" in found[f"kernels/boot/config-{RELEASE}"]
+    assert found[f"kernels/lib/modules/{RELEASE}/build"] == "/usr/src/linux-debug"
+    assert found[f"kernels/lib/modules/{RELEASE}/x.ko"] == "1\n"
+    assert found["kernels/usr/src/linux-debug/vmlinux"] == "1\n"
+    assert all(name.startswith("kernels/") for name in found)
+
+
+def test_what_is_there_is_not_built_again(place: Place) -> None:
+    place.run(BUILD="1")
+    before = place.log.read_text()
+    assert place.run(BUILD="2")[:2] == (0, f"{RELEASE}\n")
+    assert place.log.read_text() == before
+    assert place.run(BUILD="2", COMPILER="13")[:2] == (0, f"{RELEASE}\n")
+    assert place.contents()["kernels/usr/src/linux-debug/vmlinux"] == "2\n"
+    assert place.contents()[f"kernels/lib/modules/{RELEASE}/x.ko"] == "2\n"
+
+
+def test_new_sources_are_unpacked_and_the_old_kernel_goes(place: Place) -> None:
+    place.run(BUILD="1")
+    (place.kernels / "usr/src/linux-debug/of-old-sources").write_text("")
+    place.sources.write_bytes(place.sources.read_bytes() + bytes(4))  # padding, as xz may have
+    status, stdout, stderr = place.run(BUILD="2", NAMED="6.1.2-watching")
+    assert (status, stdout) == (0, "6.1.2-watching\n"), stderr
+    found = place.contents()
+    assert not [name for name in found if RELEASE in name or "of-old-sources" in name]
+    assert found["kernels/boot/vmlinuz-6.1.2-watching"] == "2\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("has_old", [False, True])
+def test_an_interrupted_build_leaves_nothing(
+    place: Place, number: signal.Signals, has_old: bool
+) -> None:
+    if has_old:
+        place.run(BUILD="1")
+    before = place.contents() if has_old else {}
+    assert _interrupted(place, number) == (130 if number == signal.SIGINT else 143)
+    assert place.contents() == before
+
+
+def test_a_killed_build_spoils_neither_the_old_nor_the_next(place: Place) -> None:
+    place.run(BUILD="1")
+    before = place.contents()
+    assert _interrupted(place, signal.SIGKILL) == -signal.SIGKILL
+    assert {name: text for name, text in place.contents().items() if name in before} == before
+    assert place.run(BUILD="3", COMPILER="13")[0] == 0
+    found = place.contents()
+    assert found["kernels/usr/src/linux-debug/vmlinux"] == "3\n"
+    assert set(found) == set(before)
+
+
+def test_a_failed_build_leaves_nothing(place: Place) -> None:
+    place.run(BUILD="1")
+    before = place.contents()
+    place.broken.write_text("")
+    status, stdout, _ = place.run(BUILD="2", COMPILER="13")
+    assert status != 0
+    assert stdout == ""
+    assert place.contents() == before
+
+
+def _interrupted(place: Place, number: signal.Signals) -> int:
+    """Send a signal to a build while its compilers are at work; return its status."""
+    place.hold.write_text("")
+    reached = place.hold.with_name("hold.reached")
+    going = place.start(BUILD="2", COMPILER="13")
+    try:
+        for _ in range(600):
+            if reached.exists():
+                break
+            time.sleep(0.05)
+        assert reached.exists()
+        going.send_signal(number)
+        status = going.wait(timeout=30)
+    finally:  # where the script was killed make goes on, and who builds next waits for its end
+        place.hold.unlink()
+        going.communicate(timeout=30)
+    return status
