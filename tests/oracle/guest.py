@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import tempfile
 from pathlib import Path
@@ -29,13 +30,19 @@ def build(release: str, words: list[str], folder: Path, debug: bool = False) -> 
     """Run passes 1 to 4 of SystemTap; scripts are named relative to the folder.
 
     Its cache takes scripts for the same that differ in comments only: messages would name the
-    lines of an older text.
+    lines of an older text. So the text is named by a macro that nothing uses. The cache itself is
+    used: without it each script tries the kernel's features anew, and its tracepoints, for minutes.
     """
-    command = ["stap", "-p4", "--poison-cache", "-r", release, *words]
+    text = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.stp"))))
+    command = ["stap", "-p4", f"-DSTAPY_TEXT={text.hexdigest()}", "-r", release, *words]
     try:
         done = chroot.run(command, folder, release, debug)
     except subprocess.TimeoutExpired:
+        forget_tracepoints()
         return Built(None, 1, "", "SystemTap takes for ever\n", folder)
+    except BaseException:
+        forget_tracepoints()
+        raise
     stdout = done.stdout.decode("utf-8", "surrogateescape")
     stderr = done.stderr.decode("utf-8", "surrogateescape")
     names = [line for line in stdout.splitlines() if line.endswith(".ko")]
@@ -45,6 +52,12 @@ def build(release: str, words: list[str], folder: Path, debug: bool = False) -> 
         inside = chroot.root() / names[-1].strip("/") if place.is_absolute() else folder / place
         module = inside
     return Built(module, done.returncode, stdout, stderr, folder)
+
+
+def forget_tracepoints() -> None:
+    """Remove what the cache knows of tracepoints: an interrupted search keeps them as missing."""
+    for path in (chroot.root() / "root/.systemtap/cache").glob("*/tracequery_*"):
+        path.unlink(missing_ok=True)
 
 
 def mount(guest: Machine) -> Path:
