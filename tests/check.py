@@ -8,8 +8,10 @@ concerns is a reason to run all.
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
+from tests import commandline
 from tests.dev import ROOT, concerned
 
 MAIN = "origin/main"
@@ -63,4 +65,5 @@ def places(files: set[Path] | None, root: Path) -> list[str]:
 
 
 if __name__ == "__main__":
+    commandline.read("python -m tests.check", __doc__, sys.argv[1:])
     print(*places(changed(ROOT), ROOT))

@@ -11,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests import commandline
+
 ROOT = Path(__file__).resolve().parents[1]
 WATCHED = ("stapy", "tests", "tapsets", "runtime", "templates")
 SECONDS = 0.5
@@ -91,6 +93,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    commandline.read("python -m tests.dev", __doc__, sys.argv[1:])
     try:
         main()
     except KeyboardInterrupt:

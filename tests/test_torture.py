@@ -139,6 +139,8 @@ def test_kernels_that_watch_are_asked_for_more(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_figure_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert torture.main(["floods"]) == 2
+    with pytest.raises(SystemExit) as ended:
+        torture.main(["floods"])
+    assert ended.value.code == 2
     assert "no such figure: floods; there are load, kill" in capsys.readouterr().err
     torture.written(torture.PAGE.read_text(), [])  # the page has a place for the table

@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 
 from stapy.record import Record, new
 from stapy.vm import kernels
+from tests import commandline
 from tests.vm.harness import releases
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -186,11 +187,8 @@ def jobs(names: list[str]) -> list[tuple[Figure, str]]:
 
 def main(names: list[str]) -> int:
     """Measure, and write each row when it is known; return the exit status."""
-    unknown = [name for name in names if name not in {figure.name for figure in FIGURES}]
-    if unknown:
-        known = ", ".join(figure.name for figure in FIGURES)
-        print(f"no such figure: {', '.join(unknown)}; there are {known}", file=sys.stderr)
-        return 2
+    known = [figure.name for figure in FIGURES]
+    names = commandline.read("python -m tests.torture", __doc__, names, "figure", "*", known)
     failed = False
     for figure, kernel in jobs(names):
         measured = commit()  # it may be another one when the hours are over

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import NamedTuple
 
@@ -189,5 +190,11 @@ def monitor() -> None:
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or ["shell", "plot", "monitor", "gallery"]:
-        {"shell": shell, "plot": plot, "monitor": monitor, "gallery": gallery}[wanted]()
+    makers = {"shell": shell, "plot": plot, "monitor": monitor, "gallery": gallery}
+    parser = ArgumentParser(prog="docs/screenshots/make.py", description=__doc__)
+    parser.add_argument("names", metavar="NAME", nargs="*", help=", ".join(makers))
+    names = parser.parse_args().names
+    if not makers.keys() >= {*names}:
+        parser.error(f"there are {', '.join(makers)}")
+    for wanted in names or makers:
+        makers[wanted]()

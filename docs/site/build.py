@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 from textwrap import dedent
 
@@ -178,9 +179,11 @@ def make_stage(stage: Path) -> None:
 
 def main(words: list[str]) -> int:
     """Build the site; return what Sphinx says."""
+    parser = ArgumentParser(prog="docs/site/build.py", description=__doc__)
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=ROOT / "build/site")
+    output = Path(parser.parse_args(words).folder).resolve()
     from sphinx.cmd.build import main as sphinx
 
-    output = Path(words[0] if words else ROOT / "build/site").resolve()
     stage = output.with_name(f"{output.name}-source")
     shutil.rmtree(output, ignore_errors=True)
     make_stage(stage)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+from argparse import ArgumentParser
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -235,8 +236,9 @@ def _cell(text: str) -> str:
     return prose(text).replace("|", "\\|").replace("\n", " ")
 
 
-def main() -> int:
+def main(words: list[str]) -> int:
     """Write the pages into ``docs/``, and remove those of files that are gone."""
+    ArgumentParser(prog="python -m stapy.manual.markdown", description=__doc__).parse_args(words)
     made = pages(open_reference())
     for old in (_DOCS / "tapsets").glob("*.md"):
         if f"tapsets/{old.name}" not in made:
@@ -249,4 +251,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,10 +142,9 @@ def pages(reference: Reference) -> dict[str, str]:
 
 def main(words: list[str]) -> int:
     """Write the pages into a folder."""
-    if len(words) != 1:
-        print("Usage: python -m stapy.manual.roff FOLDER", file=sys.stderr)
-        return 1
-    folder = Path(words[0])
+    parser = ArgumentParser(prog="python -m stapy.manual.roff", description=__doc__)
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    folder = parser.parse_args(words).folder
     folder.mkdir(parents=True, exist_ok=True)
     made = pages(open_reference())
     for name, text in made.items():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import ArgumentParser
 
 from stapy.options.table import TABLE
 from stapy.options.tools import TOOLS
@@ -206,4 +207,6 @@ def merge_page() -> str:
 PAGES = {"stapy.1": stapy_page, "stapy-merge.1": merge_page, "stapy-run.8": run_page}
 
 if __name__ == "__main__":
-    sys.stdout.write(PAGES[sys.argv[1]]())
+    parser = ArgumentParser(prog="python -m stapy.tools.manual", description=__doc__)
+    parser.add_argument("page", choices=PAGES)
+    sys.stdout.write(PAGES[parser.parse_args().page]())

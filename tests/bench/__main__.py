@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
+from tests import commandline
 from tests.bench import commands, hits, lists, pass4, peer, prints, table, user
 
 _BENCHES = {
@@ -20,10 +21,7 @@ _BENCHES = {
 
 def main(names: list[str]) -> int:
     """Run; the exit status."""
-    unknown = [name for name in names if name not in _BENCHES]
-    if unknown:
-        print(f"no such bench: {', '.join(unknown)}; there are {', '.join(_BENCHES)}")
-        return 2
+    names = commandline.read("python -m tests.bench", __doc__, names, "bench", "*", _BENCHES)
     chosen = [_BENCHES[name] for name in names or _BENCHES]
     for line in table(chain.from_iterable(rows() for rows in chosen)):
         print(line, flush=True)

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from stapy.parse.conditions import ASKED
 from stapy.parse.tokens import AT_WORDS, KEYWORDS, PRINTERS
+from tests import commandline
 
 EDITORS = Path(__file__).resolve().parents[2] / "editors"
 _TYPES = ("string", "long")
@@ -134,5 +136,6 @@ FILES = {
 }
 
 if __name__ == "__main__":
+    commandline.read("python -m tests.editor.grammars", __doc__, sys.argv[1:])
     for file, make in FILES.items():
         (EDITORS / file).write_text(make())

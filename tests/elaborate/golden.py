@@ -6,9 +6,11 @@ was looked at.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from stapy.ir.dump import dump_program
+from tests import commandline
 from tests.elaborate.support import run
 
 FOLDER = Path(__file__).parent / "cases"
@@ -52,4 +54,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    commandline.read("python -m tests.elaborate.golden", __doc__, sys.argv[1:])
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tests import commandline
 from tests.features.cases import ROOT
 from tests.features.check import problems
 from tests.features.rows import read
@@ -12,6 +13,7 @@ from tests.features.rows import read
 
 def main(words: list[str]) -> int:
     """Print what is wrong; 1 when anything is."""
+    words = commandline.read("python -m tests.features", __doc__, words, "FILE", "?")
     document = Path(words[0]) if words else ROOT / "docs" / "features.md"
     found = problems(document)
     for row, what in found:

@@ -109,7 +109,12 @@ def many(release: str, options: argparse.Namespace) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.oracle", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.oracle",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     parser.add_argument("--kernel", default="6.1")
     parser.add_argument("--only", choices=("systemtap", "stapy"))
     parser.add_argument("--diff", action="store_true", help="the differences, not the texts")
@@ -123,6 +128,11 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=25, help="programs in one module")
     parser.add_argument("--cases", action="store_true", help="all cases of the tests")
     options = parser.parse_args()
+    if not (options.scripts or options.e or options.programs or options.cases):
+        parser.error("nothing to compare")
+    missing = [name for name in options.scripts if not (options.cases or Path(name).is_file())]
+    if missing:
+        parser.error(f"no such script: {', '.join(missing)}")
     release = release_of(options.kernel)
     if options.programs or options.cases:
         raise SystemExit(many(release, options))

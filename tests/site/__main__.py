@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tests import commandline
 from tests.site import browser
 
 SHOWN = ("index", "docs/tutorial", "docs/tapsets/kernel-task", "gallery/files", "docs/features")
@@ -15,6 +16,7 @@ SHOWN = ("index", "docs/tutorial", "docs/tapsets/kernel-task", "gallery/files", 
 
 def main(words: list[str]) -> int:
     """Look at all pages; return 1 when one is too wide or nothing is found."""
+    words = commandline.read("python -m tests.site", __doc__, words, "FOLDER", "?")
     folder = Path(words[0] if words else "build/site").resolve()
     if not (folder / "index.html").exists():
         print(f"there is no site in {folder}: make site")

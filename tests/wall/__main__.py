@@ -18,6 +18,8 @@ from pathlib import Path
 
 from stapy.paths import cache_dir
 from stapy.vm import kernels
+from stapy.vm.errors import VmError
+from tests import commandline
 from tests.program import stapy_command
 from tests.vm.harness import ROOT
 from tests.wall.page import write
@@ -60,6 +62,14 @@ def fetch(wanted: str) -> tuple[str, str]:
     return done.stdout.split()[-1], ""
 
 
+def is_here(release: str) -> bool:
+    """Tell whether a release is installed or was fetched."""
+    try:
+        return kernels.find(release).release == release
+    except VmError:
+        return False
+
+
 def _is_of(release: str, line: str) -> bool:
     """Tell whether an installed release is of a line and flavour such as ``6.1-cloud``."""
     number, _, flavour = line.partition("-")
@@ -71,6 +81,11 @@ def _is_of(release: str, line: str) -> bool:
 
 def main(words: list[str]) -> int:
     """Try the kernels, write the page after each; the exit status tells whether all is known."""
+    words = commandline.read("python -m tests.wall", __doc__, words, "KERNEL", "*")
+    unknown = [word for word in words if ":" not in word and not is_here(word)]
+    if unknown:
+        print(f"no such kernel: {', '.join(unknown)}; they are fetched as :LINE", file=sys.stderr)
+        return 2
     folder = cache_dir() / "wall"
     folder.mkdir(parents=True, exist_ok=True)
     for wanted in words or LINES:
