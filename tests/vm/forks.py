@@ -3,7 +3,8 @@
 Half of what a small module costs is Python's start and stapy's imports. `run` spares them: a
 server, one for each process that asks, forks for each run.  What follows is what follows in
 ``python -m stapy``: the real command line, with streams, folder and environment of its own, and
-the end of a process.  Tests of how the program starts start it (``tests/test_program.py``).
+the end of a process, but for the objects that nobody frees (`leave`).  Tests of how the program
+starts start it (``tests/test_program.py``).
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 from tests.program import stapy_command
 
@@ -180,9 +182,32 @@ def _become(request: int, *streams: int) -> None:
     sys.argv = [str(ROOT / "stapy" / "__main__.py"), *asked["words"]]
 
 
+def leave(work: Callable[[], int]) -> NoReturn:
+    """Work and end as ``sys.exit(work())`` does, but leave the memory to the kernel.
+
+    To free all that the server has imported takes a fork three times as long as a small script's
+    pass 2: each object's page is copied for it.
+    """
+    status = 1
+    try:
+        status = work()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            status = 120  # as the interpreter has it
+    os._exit(status & 0xFF)
+
+
 if __name__ == "__main__":
     preload()
     if Server(socket.socket(fileno=int(sys.argv[1]))).serve():
         from stapy.cli import main
 
-        sys.exit(main())
+        leave(main)
