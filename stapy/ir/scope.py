@@ -75,6 +75,8 @@ class TargetScope(Record):
     is_user: bool = False  # a place of a user program: ``module`` is its file
     # Of a user program: the same for all of its variables, ``name`` or ``name@file``.
     everywhere: Callable[[str], tuple[CType, Expr] | None] | None = None
+    # Of a user program: enumeration constants that the function's source sees.
+    constant: Callable[[str], int | None] | None = None
 
     def whole(self) -> TargetScope:
         """Return what the last source knows of this place: this scope itself when it is that."""

@@ -452,3 +452,29 @@ def test_a_variable_of_an_alias_has_no_dollar(point: str, code: str) -> None:
     behind = text.replace(" =", " +=", 1).format(point=point, body="size = 1")
     for other in (behind, text.format(point=point, body="other = 1")):
         assert "alias" not in s.run(other).diagnostics.errors[0].hint
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "hint"),
+    [
+        ("println(clock - 5)", "W0607", "a function is called with parentheses: clock()"),
+        ("println(clock)", "E0305", "a function is called with parentheses: clock()"),
+        (
+            "t = clock println(t)",
+            "E0305",
+            "'clock': a function is called with parentheses: clock()",
+        ),
+        ("println(far - 5)", "W0607", "a function is called with parentheses: far(address, size)"),
+        ("println(private_one - 5)", "W0607", "add 'global private_one'"),
+        ("println(pid - 5)", "W0607", "in SystemTap's language it is pid()"),
+    ],
+)
+def test_functions_without_their_parentheses(body: str, code: str, hint: str) -> None:
+    library = {
+        "clock.stp": "function clock:long() { return 5 } function far:long(address, size) "
+        "{ return address + size } private function private_one:long() { return 1 }",
+    }
+    result = s.run(f"probe begin {{ {body} }}", library)
+    (item,) = result.diagnostics.items
+    assert item.code == code
+    assert item.hint.startswith(hint)

@@ -263,3 +263,38 @@ def test_prologue_search(tmp_path: Path) -> None:
     scope = by_name("uprobe").scope(behind, result.services)
     assert scope is not None
     assert text(scope.variables["$n"].value or scope.variables["$n"].address).find("(6)") >= 0
+
+
+CONSTANTS = {
+    "one.c": """
+        #include <stdio.h>
+        enum color { RED, GREEN = 7 };
+        int other(int);
+        __attribute__((noipa)) int paint(int size)
+        {
+            enum { INNER = 42 };
+            return size + GREEN + INNER;
+        }
+        int main(int c, char **v) { return printf("%d %d\\n", paint(c), other(c)) < 0; }
+    """,
+    "two.c": "enum kind { sizes = 3 }; int other(int x) { return x + sizes; }",
+}
+
+
+@pytest.mark.parametrize("point", ['function("paint")', 'function("paint").return'])
+def test_constants_are_those_that_the_source_sees(point: str, tmp_path: Path) -> None:
+    """Those of another file would make a misspelled variable a number."""
+    for name, source in CONSTANTS.items():
+        (tmp_path / name).write_text(source)
+    path = tmp_path / "program"
+    command("gcc", "-g", "-O0", *(str(tmp_path / name) for name in CONSTANTS), "-o", str(path))
+    for name, value in {"GREEN": 7, "RED": 0, "INNER": 42}.items():
+        result = probe(path, point, f"println(${name})")
+        assert result.program is not None, result.shown()
+        (printed,) = [one for one in walk(result.program.probes[0].handler.body)
+                      if isinstance(one, p.PrintOp)]  # fmt: skip
+        assert text(printed) == f'printf("%d\\n", {value})'
+    for name in ("sizes", "PIDTYPE_MAX"):  # of the other file, of the kernel
+        result = probe(path, point, f"println(${name})")
+        assert [item.code for item in result.diagnostics.errors] == ["E0241"], name
+    assert "'$size'" in probe(path, point, "println($sizes)").diagnostics.errors[0].hint

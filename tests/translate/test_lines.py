@@ -66,3 +66,13 @@ def test_without_debug_information() -> None:
     source = translated(program, services, "test")
     assert not source.blobs
     assert "line_tables" not in source.files["test.c"]
+
+
+def test_a_program_by_its_name_alone_is_shown_with_its_path() -> None:
+    program, services = program_of(ASKS, options=options_of("-g -d sh -d no-such-program"))
+    services.debuginfo = WithLines()
+    translated(program, services, "test")
+    found = [item for item in services.diagnostics.items if item.code == "W0681"]
+    assert [bool(item.hint) for item in found] == [True, False]
+    path = found[0].hint.split()[1]
+    assert path.startswith("/") and path.endswith("sh")

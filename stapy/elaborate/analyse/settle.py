@@ -9,6 +9,7 @@ from stapy.diagnostics import Diagnostics
 from stapy.elaborate.analyse import check, comparisons, unresolved, unused
 from stapy.elaborate.analyse.delay import Delay
 from stapy.elaborate.analyse.entryvars import NamesOfProbe
+from stapy.elaborate.analyse.parentheses import value_hint
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.fold import fold
@@ -37,6 +38,7 @@ class _Settling:
         self._diagnostics = services.diagnostics
         self._inference = Inference(lowered.types, services.diagnostics)
         self._inference.ctype = lowered.values.ctype
+        self._inference.value_hint = partial(value_hint, library=services.library)
 
     def run(self) -> Typed | None:
         """Find and write down all types; return the typed program, None when there are errors."""

@@ -17,7 +17,7 @@ from stapy.ir import program as p
 from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from stapy.elaborate.analyse.entryvars import NamesOfProbe
 
@@ -28,6 +28,8 @@ class Inference(Constraints):
     def __init__(self, types: TypeTable, diagnostics: Diagnostics) -> None:
         super().__init__(types, diagnostics)
         self._unresolved: set[p.Type] = set()
+        # Tells, as a hint, what gives the value that a name was meant for.
+        self.value_hint: Callable[[str], str] = variable_hint
 
     # --- a body ---------------------------------------------------------------
 
@@ -77,7 +79,7 @@ class Inference(Constraints):
         function that deletes one.  ``names`` may have been meant by a wrong one.
         """
         dropped: set[int] = set()
-        words = _WordsOfOthers(node, self.types)
+        words = _WordsOfOthers(node, self.types, self.value_hint)
         for item in walk(node):
             if isinstance(item, p.Evaluate):
                 dropped.add(id(item.expr))
@@ -116,7 +118,7 @@ class Inference(Constraints):
             where="nothing says whether this is a number or a string",
             hint=argument_hint(self.diagnostics.sources.source(item.span))
             or (names.target(name) if names is not None else "")
-            or variable_hint(name)
+            or self.value_hint(name)
             or words.hint(item.type)
             or self._similar(name, names)
             or (names.told() if names is not None else "")
@@ -132,11 +134,12 @@ class Inference(Constraints):
 
 
 class _WordsOfOthers:
-    """Words of other languages in a body that the type of a value would come from, by that type."""
+    """Words in a body that mean something else, and that the type of a value would come from."""
 
-    def __init__(self, body: p.Node, types: TypeTable) -> None:
+    def __init__(self, body: p.Node, types: TypeTable, value_hint: Callable[[str], str]) -> None:
         self._body = body
         self._types = types
+        self._value_hint = value_hint
         self._hints: dict[p.Type, str] | None = None
 
     def hint(self, kind: p.Type) -> str:
@@ -144,7 +147,7 @@ class _WordsOfOthers:
         if self._hints is None:
             self._hints = {}
             for one in walk(self._body):
-                hint = variable_hint(one.name) if isinstance(one, p.LocalRef) else ""
+                hint = self._value_hint(one.name) if isinstance(one, p.LocalRef) else ""
                 if hint and isinstance(one, p.LocalRef):
                     self._hints.setdefault(self._types.find(one.type), f"'{one.name}': {hint}")
         return self._hints.get(self._types.find(kind), "")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Diagnostics
-from stapy.diagnostics.habits import argument_hint, variable_hint
+from stapy.diagnostics.habits import argument_hint
 from stapy.elaborate.analyse import check, entryvars
+from stapy.elaborate.analyse.parentheses import value_hint
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.pending import warn_of
 from stapy.ir import program as p
@@ -78,7 +79,7 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
                     hint=(kept.hint if kept else "")
                     or argument_hint(source)
                     or (probe and target_hint(probe.family, probe.sites, ref.name, services))
-                    or variable_hint(ref.name)
+                    or value_hint(ref.name, services.library)
                     or _similar_hint(typed, chain, ref.name, assigned)
                     or _alias_hint(typed, chain, ref.name)
                     or _text_hint(typed, ref)

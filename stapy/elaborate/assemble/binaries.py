@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
+from stapy.debuginfo.user import search
 from stapy.debuginfo.user.file import machine_of
 from stapy.paths import is_file
 from stapy.probes.families.uprobe import shift
@@ -77,8 +78,11 @@ def _check_options(services: Services) -> None:
             if why:
                 services.diagnostics.warning("W0681", f"-d {name}: {why}")
         elif name not in ("kernel", "vmlinux") and not services.debuginfo.module_names(name):
+            path = search.code_of(name)
             services.diagnostics.warning(
-                "W0681", f"-d {name}: no module of this kernel, and no path of a program"
+                "W0681",
+                f"-d {name}: no module of this kernel, and no path of a program",
+                hint=f"-d {path} is the program of that name" if path else "",
             )
 
 

@@ -74,7 +74,7 @@ def target(low: Context, node: n.Target) -> p.Expr:
     variable = scope.find(node.name)
     if variable is not None:
         return _variable(low, node, variable)
-    value = casts.enumerator(low, node.name[1:]) if not node.chain else None
+    value = _constant(low, node.name[1:], scope) if not node.chain else None
     if value is not None:
         return p.Const(node.span, p.LONG, value)
     whole = (scope.entry or scope).whole()
@@ -83,6 +83,18 @@ def target(low: Context, node: n.Target) -> p.Expr:
         if place is not None:
             return finish(low, place, node.chain, node.span, node.address_of)
     return _unknown(low, node, scope, whole)
+
+
+def _constant(low: Context, name: str, scope: TargetScope) -> int | None:
+    """Find the value of an enumerator by its name.
+
+    BTF, which has those of the kernel, does not tell who sees them. Those of a program would be
+    any of its libraries', were the function's source not asked.
+    """
+    if not scope.is_user:
+        return casts.enumerator(low, name)
+    whole = (scope.entry or scope).whole()
+    return whole.constant(name) if whole.constant is not None else None
 
 
 def _doubt(low: Context, node: n.Target, scope: TargetScope) -> None:

@@ -182,6 +182,7 @@ def _entry_scope(
         outside=partial(known.seen_from, place),
         is_user=True,
         everywhere=known.named,
+        constant=partial(services.debuginfo.safe, None, dwarf.seen_enumerator, place.entry),
     )
 
 

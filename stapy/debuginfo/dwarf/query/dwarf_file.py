@@ -13,7 +13,7 @@ from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace, Passing
 from stapy.debuginfo.dwarf.query.code import DwarfCode
 from stapy.debuginfo.dwarf.query.spec import Spec
 from stapy.debuginfo.dwarf.read.calls import Argument, CallSite, calls
-from stapy.debuginfo.dwarf.read.enumerators import enumerator
+from stapy.debuginfo.dwarf.read.enumerators import enumerator, seen_enumerator
 from stapy.debuginfo.dwarf.read.expressions import Op, decode
 from stapy.debuginfo.dwarf.read.frames import Frames, UnwindRow
 from stapy.debuginfo.dwarf.read.ranges import (
@@ -344,6 +344,10 @@ class DwarfFile(DwarfCode):
     def enumerator(self, name: str) -> int | None:
         """Find the value of an enumeration constant; None when there is none."""
         return enumerator(self.info, name)
+
+    def seen_enumerator(self, place: int, name: str) -> int | None:
+        """Find the value of an enumeration constant that the code of an entry sees, or None."""
+        return seen_enumerator(self.info, place, name)
 
     def type(self, name: str) -> c.CType | None:
         """Find ``struct x``, ``class x``, ``union x``, ``enum x`` or ``x``, or None.

@@ -30,6 +30,37 @@ def enumerator(info: Info, name: str) -> int | None:
     return None
 
 
+def seen_enumerator(info: Info, place: int, name: str) -> int | None:
+    """Find the value of a constant that the code of an entry sees; None when it sees none.
+
+    Those are its own, and what its unit and the units that this imports have, in whatever class or
+    namespace: ``dwz`` moves to units of their own what several have in common.
+    """
+    own = info.entry(place)
+    roots = [own.unit.root]
+    known = {roots[0].offset}
+    for root in roots:  # which grows meanwhile
+        for child in root.children():
+            imported = child.refer(k.AT_IMPORT) if child.tag == k.IMPORTED_UNIT else None
+            if imported is not None and imported.offset not in known:
+                known.add(imported.offset)
+                roots.append(imported)
+    for holder in (own, *roots):
+        for entry in _constants(holder):
+            if entry.name() == name:
+                return entry.number(k.AT_CONST_VALUE)
+    return None
+
+
+def _constants(holder: Die, depth: int = 8) -> Iterator[Die]:
+    """Yield the constants of the enumerations in a unit, function, namespace or class."""
+    for child in holder.children():
+        if child.tag == k.ENUMERATION_TYPE:
+            yield from child.children()
+        elif depth and (child.tag in k.SCOPES or child.tag == k.LEXICAL_BLOCK):
+            yield from _constants(child, depth - 1)
+
+
 def _offsets(info: Info, text: bytes) -> list[int]:
     """Find where a name is among the strings: as one of its own, else as the end of another."""
     strings = info.sections.section("str")
