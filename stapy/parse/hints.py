@@ -80,6 +80,8 @@ def _at_top(stumble: Stumble, token: Token) -> str:
             return found
     if token.type == "RBRACE":
         return "there is a '}' too many"
+    if token.type == "PERCENT" and stumble.kind(0) == "RBRACK":
+        return "a global whose oldest element makes room has its '%' before the size: name%[100]"
     if token.type != "IDENT":
         return ""
     near = [one.value for one in (stumble.word(2), stumble.word(3)) if one is not None]
@@ -102,6 +104,10 @@ def _in_globals(stumble: Stumble, token: Token) -> str:
         return ""
     if name.value in C_TYPES:
         return f"globals have no type declaration: global {token.value}"
+    if stumble.kind(-1) == "PRIVATE":
+        near = did_you_mean(name.value, ("global", "function"))
+        if near:
+            return near
     return f"a ',' is missing before '{token.value}'"
 
 

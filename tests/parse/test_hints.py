@@ -86,6 +86,10 @@ HINTS = [
     ('probe begin %( guru_mode == "1" %? { } %)', '"1"', "numbers have no quotes: 1"),
     ('probe begin %( guru_mode == "x" %? { } %)', '"x"', ""),
     # a sign that is missing, or one too many
+    ("private globl x", "x", "did you mean 'global'?"),
+    ("private funtion x() { }", "x", "did you mean 'function'?"),
+    ("private a b", "b", "a ',' is missing before 'b'"),
+    ("global a[5]%", "%", "before the size: name%[100]"),
     ('probe begin { printf("%s\\n" f()) }', "f", "a ',' is missing before 'f'"),
     ('probe begin { printf("%d" 1) }', "1", "a ',' is missing before '1'"),
     ('probe begin { f(1 "b") }', '"b"', "a ',' is missing before a text"),
