@@ -110,7 +110,9 @@ class Head(Record):
         other = search.program_behind(name)
         if other is not None:
             means = f"process({quote_name(view.shown(other))})"
-            notes.append(f"behind it in $PATH is a program that is called {name}, too: {means}")
+            # A script that was named by its path need not be what $PATH has first.
+            where = "behind it in $PATH" if search.program(name) == self.script else "in $PATH"
+            notes.append(f"{where} is a program that is called {name}, too: {means}")
         return notes
 
 

@@ -96,6 +96,9 @@ ALIASES = """
         ("whole.read.maxactive(3)", "E0236", "maxactive(3)",
          "maxactive stands behind return: .return.maxactive(…)",
          "behind 'whole.read' may stand: return, call"),
+        ("whole.read.inlin", "E0236", "inlin", "did you mean 'inline'?",
+         "behind 'whole.read' may stand: return, call, exported"
+         "behind 'whole.read' may stand with debug information, which is not here: inline"),
         ("begin.retrun", "E0236", "retrun", "", "nothing may follow 'begin'"),
         ("own.retrun", "E0230", "retrun", "did you mean 'return'?", "'retrun' is not one of the"),
         ("calls.read.retrun ?", "E0238", "", "a script needs at least one probe", ""),
@@ -478,3 +481,10 @@ def test_functions_without_their_parentheses(body: str, code: str, hint: str) ->
     (item,) = result.diagnostics.items
     assert item.code == code
     assert item.hint.startswith(hint)
+
+
+def test_a_near_variable_does_not_hide_what_brings_the_others() -> None:
+    result = s.run('probe kernel.function("vfs_read") { println($fiel) }')
+    (error,) = result.diagnostics.errors
+    assert error.hint == "did you mean '$file'?"
+    assert "install debuginfo (locals)" in error.notes

@@ -93,6 +93,21 @@ def test_a_script_in_front_of_a_program_of_its_name(
     ) in item.notes
 
 
+def test_a_script_that_path_does_not_find(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is behind it in $PATH: it was named by its own path."""
+    (tmp_path / "bin").mkdir()
+    shutil.copy(path, tmp_path / "bin" / "tool-of-hints")
+    script = tmp_path / "tool-of-hints"
+    script.write_text(f"#!{path}\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin")
+    (item,) = run(f'probe process("{script}").function("none") {{ next }}').diagnostics.items
+    means = f'process("{tmp_path}/bin/tool-of-hints")'
+    assert f"in $PATH is a program that is called tool-of-hints, too: {means}" in item.notes
+
+
 def test_a_script_whose_interpreter_is_missing(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")
@@ -179,19 +194,14 @@ def test_no_file_of_ours_for_another_process(
         ('function("nothing") { println($a) }', "variables of '{path}' need"),
         ('function("nothing") { println(@cast(1, "row", "{path}")->a) }', "types of '{path}' need"),
         ('function("nothin") { println(1) }', "only exported names are known"),
+        ('function("nothin") { println($a) }', "only exported names are known"),
     ],
 )
 def test_what_a_stripped_program_lacks_has_a_command(
     text: str, note: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a name is like the one that was typed, that is told, and no package is looked for."""
-    asked = []
-
-    def command(file: Path) -> str:
-        asked.append(file)
-        return "get DEBUG"
-
-    monkeypatch.setattr("stapy.debuginfo.user.packages.debug_command", command)
+    """Where a name is like the one that was typed, both are told: it may be stripped."""
+    monkeypatch.setattr("stapy.debuginfo.user.packages.debug_command", lambda file: "get DEBUG")
     bare = compiled(tmp_path, PROGRAM, "-O1", "-s", "-rdynamic")
     script = f'probe process("{bare}").' + text.replace("{path}", str(bare))
     (item,) = run(script).diagnostics.items
@@ -199,8 +209,7 @@ def test_what_a_stripped_program_lacks_has_a_command(
     is_near = 'nothin")' in text
     assert ("did you mean 'nothing'" in item.hint) == is_near
     assert ("other names are in its debug information, which is not here" in item.notes) == is_near
-    assert ("its debug package has them: get DEBUG" in (item.hint, *item.notes)) == (not is_near)
-    assert bool(asked) == (not is_near)
+    assert "its debug package has them: get DEBUG" in (item.notes if is_near else [item.hint])
 
 
 def test_names_that_cannot_be_read_are_no_stripped_program(

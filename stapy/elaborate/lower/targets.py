@@ -168,8 +168,11 @@ def _way_out(low: Context, node: n.Target, scope: TargetScope) -> Callable[[Diag
     alias = of_alias(low, node)
 
     def explain(item: Diagnostic) -> None:
-        if not item.hint and scope.way is not None:
-            item.hint = scope.way()
+        way = scope.way() if scope.way is not None else ""
+        if not item.hint:
+            item.hint = way
+        elif way and way != item.hint:  # what was meant may be one that only DWARF knows
+            item.notes.append(way)
         alias(item)
 
     return explain

@@ -92,19 +92,27 @@ def explain(error: PointError, mismatch: Mismatch, above: str, lists: Lists) -> 
         error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
 
 
-def explain_suffix(error: PointError, mismatch: Mismatch, above: str, follows: list[str]) -> None:
-    """Say what may follow an alias, of which ``follows`` was tried, where a suffix does not."""
+def explain_suffix(
+    error: PointError, mismatch: Mismatch, above: str, follows: list[str], lacking: list[str]
+) -> None:
+    """Say what may follow an alias, of which ``follows`` was tried, where a suffix does not.
+
+    ``lacking`` would follow it if there was debug information.
+    """
     component = mismatch.component
     if mismatch.kinds and component.name in follows:
         error.notes = [f"'{component.name}' takes no argument"]
         error.hint = f"write {above}.{component.name}"
         return
-    if not follows:
+    if not follows and not lacking:
         error.notes = [f"nothing may follow '{above}'"]
         return
-    error.notes = [f"behind '{above}' may stand: {', '.join(follows)}"]
+    error.notes = [f"behind '{above}' may stand: {', '.join(follows)}"] if follows else []
+    if lacking:
+        what = f"behind '{above}' may stand with debug information, which is not here"
+        error.notes.append(f"{what}: {', '.join(lacking)}")
     behind = _BEHIND.get(component.name)
-    near = nearest(component.name, follows, 1)
+    near = nearest(component.name, [*follows, *lacking], 1)
     if behind in follows:
         error.hint = f"{component.name} stands behind {behind}: .{behind}.{component.name}(…)"
     elif near:

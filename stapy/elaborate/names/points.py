@@ -304,26 +304,33 @@ class Points:
         def explain(error: PointError) -> None:
             from stapy.elaborate.names import mismatches
 
-            follows = self._follows(parent, file=file, middle=middle)
-            mismatches.explain_suffix(error, mismatch, dotted(parent), follows)
+            follows, lacking = self._follows(parent, file=file, middle=middle)
+            mismatches.explain_suffix(error, mismatch, dotted(parent), follows, lacking)
 
         text = "invalid suffix for probe"
         return SuffixError("E0236", text, mismatch.component.span, explain=explain)
 
     def _follows(
         self, parent: list[n.PointComponent], *, file: FileScope, middle: ScopedBody
-    ) -> list[str]:
-        """List the suffixes that make a point of ``parent``, an alias."""
+    ) -> tuple[list[str], list[str]]:
+        """List the suffixes that make a point of ``parent``, an alias.
+
+        The second list has those that only lack debug information.
+        """
         tried = Points(self.names, self.services, only_names=True)
         span = parent[-1].span
-        result = []
+        result: list[str] = []
+        lacking: list[str] = []
         for name in _SUFFIXES:
             number = n.Number(span, 1) if name == "maxactive" else None
             point = n.ProbePoint(span, [*parent, n.PointComponent(span, name, number)])
-            with self.services.diagnostics.quiet(), contextlib.suppress(PointError):
-                if tried._point(point, file, Way("", span, True), middle):
-                    result.append(name)
-        return result
+            with self.services.diagnostics.quiet():
+                try:
+                    if tried._point(point, file, Way("", span, True), middle):
+                        result.append(name)
+                except PointError as error:
+                    lacking += [name] if error.code == "E0233" else []
+        return result, lacking
 
     def _mismatch(self, point: n.ProbePoint, mismatch: Mismatch, lists: Lists) -> PointError:
         component = mismatch.component

@@ -358,10 +358,12 @@ def _no_match(
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near[:2]) + "?"
         if table.complete or table.is_damaged:
             return
-        if error.hint:  # to look for the package takes longer than all the rest
+        way = programs.missing_hint(services.debuginfo.programs, head.file)
+        if error.hint:  # the name that was meant may be one of those that are stripped
             error.notes.append("other names are in its debug information, which is not here")
+            error.notes += [way] if way else []
         else:
-            error.hint = programs.missing_hint(services.debuginfo.programs, head.file)
+            error.hint = way
 
     return PointError("E0231", "no match", target.span, notes=notes, explain=similar)
 
