@@ -92,6 +92,11 @@ def statement_hint(word: str) -> str:
     return _STATEMENTS.get(word, "") or operator_hint(word)
 
 
+def names_something(word: str) -> bool:
+    """Tell whether the word of another language has a name behind it: ``int i``, ``goto out``."""
+    return word in C_TYPES or word in _DECLARES or word == "goto"
+
+
 def call_hint(word: str) -> str:
     """Tell what is written for a word before parentheses that is no function here; else ""."""
     return _CALLS.get(word, "") or operator_hint(word)

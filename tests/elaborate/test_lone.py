@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from stapy.cli import main
 from tests.elaborate import support as s
 
 
@@ -41,6 +42,31 @@ def test_a_lone_word(body: str, word: str, hint: str) -> None:
     lone = [item for item in result.diagnostics.items if item.code == "W0604"]
     assert result.services.sources.text(lone[0].span) == word
     assert hint in lone[0].hint if hint else not lone[0].hint, lone[0].hint
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("goto out println(1)", ["goto"]),
+        ("int i; i = 2; println(i)", ["int"]),
+        ("unsigned int i; i = 2; println(i)", ["unsigned"]),
+        ("let i println(1)", ["let"]),
+        ("int\ni; println(1)", ["int", "i"]),
+        ("int; i; println(1)", ["int", "i"]),
+        ("pass i; println(1)", ["pass", "i"]),
+        ("int = 1; int i; println(1)", ["int", "i"]),
+        ("int i; println(1) int j", ["int", "int"]),
+    ],
+)
+def test_a_declaration_is_told_once(body: str, words: list[str]) -> None:
+    result = s.run(f"probe begin {{ {body} }}")
+    lone = [item for item in result.diagnostics.items if item.code == "W0604"]
+    assert [result.services.sources.text(item.span) for item in lone] == words
+
+
+def test_systemtap_tells_each_word(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["-p2", "--message-format=systemtap", "-e", "probe begin { int i; println(1) }"])
+    assert capsys.readouterr().err.count("Eliding side-effect-free expression") == 2
 
 
 def test_a_parameter_is_a_variable() -> None:

@@ -230,8 +230,10 @@ class Optimiser:
         """Drop a value that nobody uses."""
         if has_effect(node.expr, self.impure):
             return node
-        hint = self._words.hint(node.expr.name) if isinstance(node.expr, p.LocalRef) else ""
-        self._warn("W0604", "Eliding side-effect-free expression ", node.expr.span, hint)
+        hint, is_second = self._words.look_at(node.expr, self.services.sources)
+        # SystemTap's layout has what scripts compare with what it says itself.
+        if not is_second or self.services.options.message_format == "systemtap":
+            self._warn("W0604", "Eliding side-effect-free expression ", node.expr.span, hint)
         self._drop(node.expr)
         return self._nothing(node)
 
