@@ -36,7 +36,7 @@ def open_cross_tools(session: Session, kernel: Kernel) -> Tools:
         hint = f"without --build-in, {machine.cross}gcc of this machine is taken"
     else:
         prefix = options.cross_compile or os.environ.get("CROSS_COMPILE", "")
-        return CrossTools(machine, prefix)
+        return CrossTools(machine, prefix, kernel.build_dir)
     session.at_pass = 4
     session.refuse(
         "E0408",
