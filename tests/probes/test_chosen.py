@@ -11,7 +11,7 @@ from stapy.debuginfo.user.symbols import INDIRECT, UserFunction, nothing
 from stapy.probes.families.uprobe.chosen import opened
 from tests.debuginfo.user.sources import PROGRAM, compiled
 from tests.probes.test_begin_end import rows
-from tests.probes.test_uprobe import probe, symbol
+from tests.probes.uprobe import probe, symbol
 
 pytestmark = pytest.mark.slow
 
