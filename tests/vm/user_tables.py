@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from stapy.run import objects
+from stapy.run.inside import open_path
+from stapy.vm.tree import interpreter
+
+if TYPE_CHECKING:
+    from stapy.run.ground.manifest import TableDemand
 
 PRINTED = r"""
 #include <stdlib.h>
@@ -30,6 +38,9 @@ int main(void)
 # What tests start most, with what libraries: names alone, and source lines as well, which take a
 # second for libc here and twenty in a guest.
 COMMON = ("sleep", "sh", "dd", "cat", "true")
+# What they start as well: without source lines. A guest forgets its tables when it ends, and
+# libpython's alone take it ten seconds.
+OTHERS = ("python3", "/usr/bin/python3", "bash", "kmod", "ls", "echo", "mkdir", "rm", "tail")
 
 
 def keep_common_tables() -> None:
@@ -37,9 +48,28 @@ def keep_common_tables() -> None:
 
     Must be done before a guest boots: it does not see what comes later where it has looked.
     """
-    programs = [path for path in map(shutil.which, COMMON) if path]
-    for wanted in {"names": False}, {"names": True}, {"names": True, "lines": True}:
-        objects.Tables(wanted, lambda *_: None, lambda _: None).first(programs, "", 0)
+    _keep(_found(COMMON), {"names": True, "lines": True})
+    files = [*_found(COMMON + OTHERS), interpreter(), *_extensions()]
+    for names in False, True:
+        _keep(files, {"names": names})
+
+
+def _found(programs: tuple[str, ...]) -> list[str]:
+    return [path for path in map(shutil.which, programs) if path]
+
+
+def _extensions() -> list[str]:
+    """List the modules in C of the guest's Python: its agent has some, and is a ``python3``."""
+    return sorted(map(str, Path(sysconfig.get_config_var("DESTSHARED") or "").glob("*.so")))
+
+
+def _keep(files: list[str], wanted: TableDemand) -> None:
+    """Keep the tables of files and their libraries, of nothing that happens to run here."""
+    tables = objects.Tables(wanted, lambda *_: None, lambda _: None)
+    for name in dict.fromkeys(name for file in files for name in objects.closure(file)):
+        place = open_path(name)
+        tables.make(place, name)
+        os.close(place)
 
 
 def kept_tables(
