@@ -58,6 +58,7 @@ class Points:
         self.names = names
         self.services = services
         self._tree: PointTree | None = None
+        self._tried: PointTree | None = None  # that of what only asks for names
         self._builds = builds.BuildsOfPaths(services)
         self._passed_over: list[str] = []  # what was said of optional places of an alias
         self._advice = ""  # and the first hint
@@ -69,6 +70,13 @@ class Points:
             self._tree = PointTree(self.names)
         self._tree.refresh()
         return self._tree
+
+    def _try_names(self) -> Points:
+        """Make another that looks at names only; all of them have one tree, which takes longest."""
+        tried = Points(self.names, self.services, only_names=True)
+        tried._tree = self._tried
+        self._tried = tried.tree
+        return tried
 
     def derive(self, source: ProbeSource) -> list[Derived]:
         """Find everything that one probe declaration stands for; report what is wrong."""
@@ -317,7 +325,7 @@ class Points:
 
         The second list has those that only lack debug information.
         """
-        tried = Points(self.names, self.services, only_names=True)
+        tried = self._try_names()
         span = parent[-1].span
         result: list[str] = []
         lacking: list[str] = []
@@ -364,7 +372,7 @@ class Points:
         middle: ScopedBody,
     ) -> str:
         """Find the pattern by which ``-l`` shows points that go on by ``names``; "" for none."""
-        tried = Points(self.names, self.services, only_names=True)
+        tried = self._try_names()
         for pattern in ("*", "**"):
             components = [*parent, n.PointComponent(parent[-1].span, pattern)]
             hits, _ = self.tree.match(components)
