@@ -154,13 +154,7 @@ class Expectation:
 
     def _heads_probe(self, comma: int) -> bool:
         """Tell whether a ',' stands between the points of a probe, outside of any brace."""
-        depth = 0
-        for index in range(comma, -1, -1):
-            kind = self.feed.tokens[index].type
-            depth += (kind == "RBRACE") - (kind == "LBRACE")
-            if depth < 0 or kind in ("SEMI", *DECLARATIONS):
-                return kind == "PROBE"
-        return False
+        return self.feed.landmarks().is_in_points(comma)
 
     def _statement(self) -> str:
         token = self.token

@@ -28,6 +28,7 @@ class Landmarks:
             self._places.setdefault(id(token), []).append(at)
         self._declarations = self._all(DECLARATIONS)
         self._ends = self._all(_ENDS)
+        self._starts = self._all({"SEMI", *DECLARATIONS})
         self._braces = self._depths("LBRACE", "RBRACE")
         self._parentheses = self._depths("LPAREN", "RPAREN")
         self._ternaries = self._depths("QUESTION", "COLON")
@@ -73,6 +74,13 @@ class Landmarks:
             return False
         before = bisect_right(self._ends, last)
         return self._ternaries[last] > self._ternaries[self._ends[before - 1] if before else 0]
+
+    def is_in_points(self, at: int) -> bool:
+        """Tell whether a token stands between ``probe`` and the body, outside of any brace."""
+        number = bisect_right(self._starts, at) - 1
+        if number < 0 or self._kind(self._starts[number]) != "PROBE":
+            return False
+        return self._braces[at] <= min(self._braces[self._starts[number] : at + 1])
 
     def closing(self, first: int, depth: int) -> int:
         """Find the ')' that closes so many parentheses, 0 where a block begins or ends first."""

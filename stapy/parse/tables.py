@@ -85,12 +85,21 @@ def _loaded_when_used(name: str) -> Iterator[None]:
         yield
         return
     later = ModuleType(name)
-    later.__getattr__ = lambda attribute: getattr(import_module(name), attribute)  # type: ignore[method-assign]
+
+    def leave() -> None:
+        if sys.modules.get(name) is later:
+            del sys.modules[name]
+
+    def ask(attribute: str) -> object:
+        leave()
+        return getattr(import_module(name), attribute)
+
+    later.__getattr__ = ask  # type: ignore[method-assign]
     sys.modules[name] = later
     try:
         yield
     finally:
-        del sys.modules[name]
+        leave()
 
 
 class _Rule:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16
 
 
-# Who leaves wants no more, which is no failure: a pipe's reader, a socket's, and a caller who
-# has closed the descriptor.
-_LEFT = frozenset((errno.EPIPE, errno.ECONNRESET, errno.EBADF))
+# Who leaves wants no more, which is no failure: a pipe's reader, and a socket's.
+_LEFT = frozenset((errno.EPIPE, errno.ECONNRESET))
+# What poll tells of a pipe or socket without a reader, of a terminal that hung up, and of a
+# descriptor that the caller has closed; one that is open for reading only is a mistake of his.
+_GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 def has_left(error: OSError, fd: int) -> bool:
@@ -29,10 +31,10 @@ def has_left(error: OSError, fd: int) -> bool:
 
 
 def nobody_reads(fd: int) -> bool:
-    """Tell whether a pipe's or socket's reader has left, or a terminal has hung up."""
+    """Tell whether a descriptor is closed, its reader has left, or its terminal has hung up."""
     poll = select.poll()
     poll.register(fd, 0)
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    return any(event & _GONE for _, event in poll.poll(0))
 
 
 def unwritable(why: str) -> str:

@@ -40,6 +40,13 @@ esac
     "find": 'echo "$SOURCES"\n',
     "pahole": "true\n",
     "gcc": 'echo "gcc ${COMPILER:-12}"\n',
+    # Moves as it does, but not what $STUCK names to its new place.
+    "mv": """
+case "$1 $2" in
+*/new/*"$STUCK "*) [ -z "$STUCK" ] || exit 1 ;;
+esac
+exec /bin/mv "$@"
+""",
 }
 
 
@@ -70,6 +77,7 @@ class Place:
             "LOG": str(self.log),
             "HOLD": str(self.hold),
             "BROKEN": str(self.broken),
+            "STUCK": "",
         }
 
     def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
@@ -186,6 +194,38 @@ def test_a_failed_build_leaves_nothing(place: Place) -> None:
     assert status != 0
     assert stdout == ""
     assert place.contents() == before
+
+
+@pytest.mark.parametrize("stuck", [f"modules/{RELEASE}", f"boot/config-{RELEASE}", "linux-debug"])
+@pytest.mark.parametrize("has_old", [False, True])
+def test_what_cannot_change_places_leaves_what_was_there(
+    place: Place, stuck: str, has_old: bool
+) -> None:
+    """As where the disk is full."""
+    if has_old:
+        place.run(BUILD="1")
+    before = place.contents() if has_old else {}
+    status, stdout, _ = place.run(BUILD="2", COMPILER="13", STUCK=stuck)
+    assert status != 0
+    assert stdout == ""
+    assert place.contents() == before
+    assert place.run(BUILD="3", COMPILER="13")[:2] == (0, f"{RELEASE}\n")
+    assert place.contents()["kernels/usr/src/linux-debug/vmlinux"] == "3\n"
+
+
+@pytest.mark.parametrize("part", ["boot/vmlinuz-", "lib/modules/"])
+def test_what_is_there_in_part_is_built_again(place: Place, part: str) -> None:
+    place.run(BUILD="1")
+    whole = place.contents()
+    (place.kernels / f"{part}{RELEASE}").rename(place.kernels.parent / "elsewhere")
+    assert place.run(BUILD="1")[:2] == (0, f"{RELEASE}\n")
+    assert {name: text for name, text in place.contents().items() if name in whole} == whole
+
+
+def test_a_cache_by_a_relative_path(place: Place, tmp_path: Path) -> None:
+    place.environment["XDG_CACHE_HOME"] = os.path.relpath(tmp_path / "cache")
+    assert place.run(BUILD="1")[:2] == (0, f"{RELEASE}\n")
+    assert place.contents()[f"kernels/boot/vmlinuz-{RELEASE}"] == "1\n"
 
 
 def _interrupted(place: Place, number: signal.Signals) -> int:

@@ -96,7 +96,9 @@ def test_a_word_before_parentheses_and_a_value(body: str, code: str, hint: str) 
     assert hint in found if hint else not found, found
 
 
-@pytest.mark.parametrize("statement", ["a{};", "b{} = a{};", "then a{};"])
+@pytest.mark.parametrize(
+    "statement", ["a{};", "b{} = a{};", "then a{};", "println(a{});", "nosuch({});"]
+)
 def test_many_of_them_take_no_longer_each(statement: str) -> None:
     """The body is looked at once, not for each name."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,20 @@ def test_keywords_are_no_names(word: str) -> None:
 
 def test_there_are_no_other_keywords() -> None:
     assert set(KEYWORDS) == set(WORDS)
+
+
+def test_a_module_that_is_loaded_when_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that asks for a name of it meanwhile, as another thread may, has the real one."""
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with tables._loaded_when_used("colorsys"):
+        import colorsys
+    assert "colorsys" not in sys.modules
+    assert colorsys.rgb_to_hls(0, 0, 0) == (0, 0, 0)
+    kept = sys.modules["colorsys"]
+    with tables._loaded_when_used("colorsys"):
+        assert sys.modules["colorsys"] is kept
+    del sys.modules["colorsys"]
+    with tables._loaded_when_used("colorsys"):
+        from colorsys import rgb_to_hls
+    assert rgb_to_hls(0, 0, 0) == (0, 0, 0)
+    assert sys.modules["colorsys"].rgb_to_hls is rgb_to_hls

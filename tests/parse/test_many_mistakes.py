@@ -15,7 +15,8 @@ from stapy.parse.tokens import Token
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WRONG = ["if (x y) ", "for (x y; ", "f(1 2); ", "x ? y z; ", "} probe a, { x y ", "if (x y) { "]
+WRONG = ["if (x y) ", "for (x y; ", "f(1 2); ", "x ? y z; ", "} probe a, { x y ", "if (x y) { ",
+         "; } probe a, {b}, {b}, {b} { x = "]  # fmt: skip
 KINDS = ["LPAREN", "RPAREN", "LBRACE", "RBRACE", "COMMA", "SEMI", "QUESTION", "COLON", "ARROW",
          "PROBE", "IDENT", "IDENT"]  # fmt: skip
 
@@ -79,6 +80,16 @@ def walked_closing(tokens: list[Token], first: int, depth: int) -> int:
     return 0
 
 
+def walked_points(tokens: list[Token], at: int) -> bool:
+    depth = 0
+    for index in range(at, -1, -1):
+        kind = tokens[index].type
+        depth += (kind == "RBRACE") - (kind == "LBRACE")
+        if depth < 0 or kind in ("SEMI", *DECLARATIONS):
+            return kind == "PROBE"
+    return False
+
+
 def walked_place(tokens: list[Token], token: Token, last: int) -> int:
     return next((at for at in range(last, -1, -1) if tokens[at] is token), -1)
 
@@ -89,6 +100,7 @@ def all_answers(
     ternary: Callable[[int], object],
     closing: Callable[[int, int], object],
     place: Callable[[Token, int], object],
+    points: Callable[[int], object],
 ) -> list[object]:
     numbers = range(len(tokens))
     return [
@@ -96,6 +108,7 @@ def all_answers(
         *(ternary(at) for at in numbers),
         *(closing(at, depth) for at in range(1, len(tokens) + 1) for depth in (1, 2, 3)),
         *(place(token, at) for token in tokens for at in numbers),
+        *(points(at) for at in numbers),
     ]
 
 
@@ -108,7 +121,12 @@ def test_landmarks_are_what_a_walk_finds(seed: int) -> None:
     tokens += chance.choices(tokens, k=3)  # as a macro brings a word twice
     marks = Landmarks(tokens)
     found = all_answers(
-        tokens, marks.brace_behind_comma, marks.is_ternary_open, marks.closing, marks.place
+        tokens,
+        marks.brace_behind_comma,
+        marks.is_ternary_open,
+        marks.closing,
+        marks.place,
+        marks.is_in_points,
     )
     assert found == all_answers(
         tokens,
@@ -116,4 +134,5 @@ def test_landmarks_are_what_a_walk_finds(seed: int) -> None:
         lambda last: walked_ternary(tokens, last),
         lambda first, depth: walked_closing(tokens, first, depth),
         lambda token, last: walked_place(tokens, token, last),
+        lambda at: walked_points(tokens, at),
     )

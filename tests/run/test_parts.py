@@ -318,10 +318,10 @@ def test_full_disk_is_an_error():
 
 @pytest.mark.parametrize(
     ("number", "said"),
-    [(errno.EPIPE, ""), (errno.ECONNRESET, ""), (errno.EBADF, "")]
+    [(errno.EPIPE, ""), (errno.ECONNRESET, "")]
     + [
         (number, f"Couldn't write standard output: {os.strerror(number)}")
-        for number in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
+        for number in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.EBADF)
     ],
 )
 def test_standard_output_that_takes_nothing(number, said, monkeypatch):
@@ -345,8 +345,10 @@ def test_who_has_left():
         os.close(ours)
         assert nobody_reads(theirs)
         os.close(theirs)
-    with Path("/dev/full").open("w") as full:
-        assert not nobody_reads(full.fileno())
+    assert nobody_reads(theirs)
+    for name, mode in (("/dev/full", "w"), ("/dev/null", "r")):
+        with Path(name).open(mode) as file:
+            assert not nobody_reads(file.fileno())
 
 
 @pytest.mark.parametrize("tail", [b"", b"no newline"])

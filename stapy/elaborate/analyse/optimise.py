@@ -48,6 +48,7 @@ class Optimiser:
         self.impure: set[str] = set()
         self._changed = False
         self._quiet = False
+        self._has_errors = bool(services.diagnostics.errors)  # to which nothing here adds
         self._words = LoneWords(p.Block(NOWHERE, []), None)  # of the body at hand
         self._used: set[str] = set()  # locals of the body at hand that are read somewhere
         self._conditions: list[Span] = []  # of its assignments that stand as one
@@ -61,7 +62,7 @@ class Optimiser:
         return source is None or not source.is_library
 
     def _warn(self, code: str, text: str, span: Span, hint: str = "") -> None:
-        if not self._quiet and not self.services.diagnostics.errors and self._is_user(span):
+        if not self._quiet and not self._has_errors and self._is_user(span):
             self.services.diagnostics.warning(code, text, span, hint=hint)
 
     def _drop(self, node: p.Node | None, even_acting: bool = False) -> None:

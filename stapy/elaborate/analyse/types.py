@@ -120,17 +120,10 @@ class Inference(Constraints):
             or (names.target(name) if names is not None else "")
             or self.value_hint(name)
             or words.hint(item.type)
-            or self._similar(name, names)
+            or (names.similar(name, words.near(names)) if names is not None else "")
             or (names.told() if names is not None else "")
             or f"give '{name}' a value here, or add 'global {name}' when another probe does",
         )
-
-    def _similar(self, name: str, names: NamesOfProbe | None) -> str:
-        """Suggest variables named like one that has no value, "" for none or for a short name."""
-        if names is None:
-            return ""
-        near = {var.name for var in names.near if not is_open(self.types.find(var.type))}
-        return names.similar(name, near)
 
 
 class _WordsOfOthers:
@@ -141,6 +134,14 @@ class _WordsOfOthers:
         self._types = types
         self._value_hint = value_hint
         self._hints: dict[p.Type, str] | None = None
+        self._near: set[str] | None = None
+
+    def near(self, names: NamesOfProbe) -> set[str]:
+        """Collect the variables whose type is known, of which a name without a value may be one."""
+        if self._near is None:
+            is_known = [not is_open(self._types.find(var.type)) for var in names.near]
+            self._near = {var.name for var, known in zip(names.near, is_known) if known}
+        return self._near
 
     def hint(self, kind: p.Type) -> str:
         """Explain such a word, as ``true`` in ``x = true``; "" where there is none."""

@@ -69,6 +69,7 @@ class CalledFunctions:
         self._made: dict[CopyKey, p.Function] = {}
         self._by_name: dict[str, FunctionBody] = {}
         self._traits: dict[int, Traits] = {}
+        self._near: dict[tuple[str, int], list[str]] = {}  # of wrong names, each file's
         # Before 1.8 embedded C had the arguments under the names that the script gives them.
         self._plain_names = not services.at_least("1.8")
 
@@ -221,8 +222,7 @@ class CalledFunctions:
         return result
 
     def _unknown_function(self, low: Context, node: n.Call) -> None:
-        names = sorted({*self.names.function_names(low.body.file), *PRINTERS})
-        near = nearest(node.name, names, MAX_SHOWN)
+        near = self._similar(node.name, low.body.file)
         text = f"unresolved function {node.name}"
         if near:
             text += f" (similar: {', '.join(near)})"
@@ -233,6 +233,15 @@ class CalledFunctions:
             where="no function of this name",
             hint=function_hint(node.name) or _near_hint(node.name, near),
         )
+
+    def _similar(self, name: str, file: FileScope) -> list[str]:
+        """Find functions of names like a wrong one; once, however often a file calls it."""
+        asked = (name, id(file))
+        found = self._near.get(asked)
+        if found is None:
+            names = sorted({*self.names.function_names(file), *PRINTERS})
+            found = self._near[asked] = nearest(name, names, MAX_SHOWN)
+        return found
 
     def _wrong_count(self, node: n.Call, sources: list[FunctionSource]) -> None:
         first = sources[0].decl
