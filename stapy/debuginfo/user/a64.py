@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from stapy.debuginfo.elf import SHF_EXECINSTR
+
 if TYPE_CHECKING:
     from stapy.debuginfo.user.file import UserFile
 
@@ -103,11 +105,18 @@ def slot_of(code: bytes, at: int, address: int) -> tuple[int, int] | None:
     return address + at - (4 if marked else 0), slot
 
 
+def _code_start(file: UserFile, address: int) -> int:
+    """Find where code begins that may lead to a place: notes before it may look like any."""
+    for section in file.elf.sections:
+        if section.flags & SHF_EXECINSTR and 0 <= address - section.address < section.size:
+            return section.address
+    rows = file.executable
+    return next((r.address for r in rows if 0 <= address - r.address < r.file_size), address)
+
+
 def _is_within_exclusive(file: UserFile, address: int) -> bool:
     """Tell whether what is before an instruction may have begun an exclusive access."""
-    start = max(address - 4 * _NEAR, 0)
-    while start < address and file.code_offset(start) is None:
-        start += 4
+    start = max(address - 4 * _NEAR, _code_start(file, address))
     code = file.read(start, address - start)
     for (word,) in reversed(list(struct.iter_unpack("<I", code[: len(code) & ~3]))):
         if _EXCLUSIVE.has(word):

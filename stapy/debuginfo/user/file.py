@@ -99,7 +99,9 @@ class UserFile:
             why = getattr(error, "strerror", None) or str(error)
             raise UserFileError(f"{path}: {why}") from None
         found = cls(path, elf, machine)
-        if any(row.offset + row.file_size > len(elf.data) for row in found._loads):
+        if any(
+            row.file_size and row.offset + row.file_size > len(elf.data) for row in found._loads
+        ):
             raise UserFileError(f"'{path}' is damaged: its segments end outside of the file")
         return found
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stapy.arch import ARM64
-from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.elf import ElfFile, Section
 from stapy.debuginfo.user import a64, boundaries, symbols
 from stapy.debuginfo.user.file import UserFile
 
@@ -107,6 +107,14 @@ def test_exclusive_accesses_are_not_parted(
 ) -> None:
     why, harmful = refusal(tmp_path, *before, 0x11000421, STORE_EXCLUSIVE, at=len(before))
     assert (bool(why), harmful) == (is_within, is_within)
+
+
+def test_what_is_before_the_code_is_none(tmp_path: Path) -> None:
+    """A note may have any bytes: that of the build-id differs from build to build."""
+    file = program(tmp_path, LOAD_EXCLUSIVE, 0x11000421, STORE_EXCLUSIVE)
+    assert a64.why_not(file, BASE + 4)[1]
+    file.elf.sections = [Section(".text", 1, 6, BASE + 4, 124, 8, 0, 0, 4, 0)]
+    assert a64.why_not(file, BASE + 4) == ("", False)
 
 
 def test_what_does_nothing() -> None:
