@@ -288,11 +288,7 @@ void stapy_objects_free(void)
 
 static bool is_vdso(const struct vm_area_struct *area)
 {
-#ifdef CONFIG_X86_64
 	return area->vm_start == (unsigned long)current->mm->context.vdso;
-#else
-	return false;
-#endif
 }
 
 /*

@@ -15,10 +15,10 @@ struct inode;
 
 enum stapy_frame_kind {
 	STAPY_FRAME_UNKNOWN,		/* nothing is described here */
-	STAPY_FRAME_RSP,		/* CFA = rsp + offset */
-	STAPY_FRAME_RBP,		/* rbp + offset */
-	STAPY_FRAME_AT_RBP,		/* what is at rbp + 24 bits of offset, + 8 bits */
-	STAPY_FRAME_AT_RSP,
+	STAPY_FRAME_SP,		/* CFA = stack pointer + offset */
+	STAPY_FRAME_FP,		/* frame pointer + offset */
+	STAPY_FRAME_AT_FP,		/* what is at it + 24 bits of offset, + 8 bits */
+	STAPY_FRAME_AT_SP,
 	STAPY_FRAME_PLT,		/* of the linker's stubs */
 	STAPY_FRAME_SIGNAL,		/* the kernel's: all registers are in it */
 	STAPY_FRAME_END,		/* nobody has called this */
@@ -27,12 +27,17 @@ enum stapy_frame_kind {
 	STAPY_FRAME_KINDS
 };
 
-/* Where the caller's rbp is. */
+/*
+ * Where the caller's frame pointer is. The return address is right below the CFA, or, where there
+ * is a link register, in it until a pair or it alone is stored at the CFA + by.
+ */
 enum stapy_frame_saved {
-	STAPY_SAVED_NOT,		/* still in rbp */
+	STAPY_SAVED_NOT,		/* still in its register */
 	STAPY_SAVED_AT_CFA,
-	STAPY_SAVED_AT_RBP,
-	STAPY_SAVED_LOST
+	STAPY_SAVED_AT_FP,
+	STAPY_SAVED_LOST,
+	STAPY_SAVED_PAIR,		/* of frame pointer and return address */
+	STAPY_SAVED_LINK		/* the return address; the frame pointer is still in its register */
 };
 
 struct stapy_frame_rule {

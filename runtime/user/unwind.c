@@ -6,6 +6,7 @@
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
 
+#include "../arch/user_frame.h"
 #include "../internal.h"
 #include "look.h"
 #include "maplock.h"
@@ -19,8 +20,11 @@ struct walk {
 	const struct stapy_user_range *range;	/* that ip was looked for in last */
 	const struct pt_regs *regs;	/* all registers, of the innermost frame only */
 	const struct return_instance *hooked;	/* the innermost return address that is */
-	unsigned long ip, sp, bp;
+	unsigned long ip, sp, fp;
 	unsigned long back;		/* 0: ip is where it is, not where it goes on behind a call */
+	unsigned long link;		/* a register, where it has the return address of this frame */
+	bool has_link;
+	bool is_above;			/* sp is somewhere above: only frame pointers tell where */
 };
 
 /* --- one frame --- */
@@ -36,43 +40,6 @@ struct pt_regs *stapy_user_registers(struct stapy_context *c)
 	return task_pt_regs(current);
 }
 
-#ifdef CONFIG_X86_64
-static bool is_64bit(const struct pt_regs *regs)
-{
-	return user_64bit_mode((struct pt_regs *)regs);
-}
-
-/* A register by its number in debug information. */
-static bool register_value(const struct pt_regs *regs, unsigned int number, unsigned long *value)
-{
-	static const u8 at[] = {
-		offsetof(struct pt_regs, ax), offsetof(struct pt_regs, dx),
-		offsetof(struct pt_regs, cx), offsetof(struct pt_regs, bx),
-		offsetof(struct pt_regs, si), offsetof(struct pt_regs, di),
-		offsetof(struct pt_regs, bp), offsetof(struct pt_regs, sp),
-		offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
-		offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
-		offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
-		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
-	};
-
-	if (!regs || number >= ARRAY_SIZE(at))
-		return false;
-	*value = *(const unsigned long *)((const char *)regs + at[number]);
-	return true;
-}
-#else
-static bool is_64bit(const struct pt_regs *regs)
-{
-	return false;
-}
-
-static bool register_value(const struct pt_regs *regs, unsigned int number, unsigned long *value)
-{
-	return false;
-}
-#endif
-
 /* Of an offset that shares its word with 8 other bits. */
 static long low_bits(u32 offset)
 {
@@ -87,27 +54,35 @@ static bool indirect(unsigned long at, u32 offset, unsigned long *cfa)
 	return true;
 }
 
+/* The frame pointer is the place of the pair, once that is stored. */
+static bool end_by_pair(const struct walk *w, const struct stapy_frame_rule *rule,
+			unsigned long *cfa)
+{
+	*cfa = w->fp - rule->by;
+	return rule->saved == STAPY_SAVED_PAIR && w->fp;
+}
+
 /* Where this frame ends; false when it cannot be known. */
 static __always_inline bool frame_end(const struct walk *w, const struct stapy_frame_rule *rule,
 				      unsigned long *cfa)
 {
-	if (likely(rule->kind == STAPY_FRAME_RSP)) {
+	if (likely(rule->kind == STAPY_FRAME_SP)) {
 		*cfa = w->sp + (s32)rule->offset;
-		return true;
+		return !STAPY_USER_LINK || !w->is_above || end_by_pair(w, rule, cfa);
 	}
 	switch (rule->kind) {
-	case STAPY_FRAME_RBP:
-		*cfa = w->bp + (s32)rule->offset;
+	case STAPY_FRAME_FP:
+		*cfa = w->fp + (s32)rule->offset;
 		return true;
-	case STAPY_FRAME_AT_RBP:
-		return indirect(w->bp, rule->offset, cfa);
-	case STAPY_FRAME_AT_RSP:
+	case STAPY_FRAME_AT_FP:
+		return indirect(w->fp, rule->offset, cfa);
+	case STAPY_FRAME_AT_SP:
 		return indirect(w->sp, rule->offset, cfa);
 	case STAPY_FRAME_PLT:
 		*cfa = w->sp + 8 + ((w->ip & 15) >= rule->offset ? 8 : 0);
 		return true;
 	case STAPY_FRAME_REGISTER:
-		if (!register_value(w->regs, rule->offset >> 24, cfa))
+		if (!stapy_user_numbered_register(w->regs, rule->offset >> 24, cfa))
 			return false;
 		*cfa += low_bits(rule->offset);
 		return true;
@@ -122,28 +97,26 @@ static bool saved_pointer(struct walk *w, const struct stapy_frame_rule *rule, u
 	case STAPY_SAVED_NOT:
 		return true;
 	case STAPY_SAVED_AT_CFA:
-		return stapy_user_word(cfa + rule->by, &w->bp);
-	case STAPY_SAVED_AT_RBP:
-		return stapy_user_word(w->bp + rule->by, &w->bp);
+		return stapy_user_word(cfa + rule->by, &w->fp);
+	case STAPY_SAVED_AT_FP:
+		return stapy_user_word(w->fp + rule->by, &w->fp);
 	default:
-		w->bp = 0;
+		w->fp = 0;
 		return true;
 	}
 }
-
-/* What the kernel puts onto the stack to call a signal's handler: struct ucontext, its registers. */
-#define SIGNAL_RBP 120
-#define SIGNAL_RSP 160
-#define SIGNAL_RIP 168
 
 static bool leave_signal(struct walk *w)
 {
 	unsigned long at = w->sp;
 
 	w->back = 0;
-	return stapy_user_word(at + SIGNAL_RIP, &w->ip) &&
-	       stapy_user_word(at + SIGNAL_RBP, &w->bp) &&
-	       stapy_user_word(at + SIGNAL_RSP, &w->sp);
+	w->has_link = STAPY_USER_LINK;
+	if (STAPY_USER_LINK && (w->is_above || !stapy_user_word(at + STAPY_SIGNAL_LINK, &w->link)))
+		return false;
+	return stapy_user_word(at + STAPY_SIGNAL_IP, &w->ip) &&
+	       stapy_user_word(at + STAPY_SIGNAL_FP, &w->fp) &&
+	       stapy_user_word(at + STAPY_SIGNAL_SP, &w->sp);
 }
 
 /*
@@ -189,15 +162,21 @@ static const struct return_instance *hooked_returns(void)
 /* By the frame pointer, where nothing is described: code that was made at run time. */
 static bool step_by_pointer(struct walk *w)
 {
-	unsigned long frame = w->bp;
+	unsigned long frame = w->fp;
 
 	if (frame < w->sp || frame - w->sp > POINTER_REACH || frame % sizeof(long))
 		return false;
-	if (!stapy_user_word(frame, &w->bp) || !stapy_user_word(frame + 8, &w->ip))
+	if (!stapy_user_word(frame, &w->fp) || !stapy_user_word(frame + 8, &w->ip))
 		return false;
 	w->sp = frame + 16;
 	w->back = 1;
-	unhook(w, frame + 8);
+	if (STAPY_USER_LINK) { /* the pair is at the other end of the frame, which tells no more */
+		w->ip = stapy_user_unsigned(w->ip);
+		w->is_above = true;
+		w->has_link = false;
+	} else {
+		unhook(w, frame + 8);
+	}
 	return w->ip;
 }
 
@@ -226,6 +205,45 @@ static noinline bool step_without(struct walk *w, const struct stapy_user_range 
 	return (!range->is_file || range->object) && step_by_pointer(w);
 }
 
+/* What a frame that ends at the CFA returns to, where calls put that into a register. */
+static bool leave_by_link(struct walk *w, const struct stapy_frame_rule *rule, unsigned long cfa)
+{
+	unsigned long at = cfa + rule->by;
+
+	switch (rule->saved) {
+	case STAPY_SAVED_NOT:
+		if (!w->has_link || cfa < w->sp)
+			return false;
+		w->ip = w->link;
+		break;
+	case STAPY_SAVED_PAIR:
+		if (cfa <= w->sp || !stapy_user_word(at + 8, &w->ip) ||
+		    !stapy_user_word(at, &w->fp))
+			return false;
+		break;
+	case STAPY_SAVED_LINK:
+		if (cfa <= w->sp || !stapy_user_word(at, &w->ip))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	w->ip = stapy_user_unsigned(w->ip);
+	w->has_link = w->is_above = false;
+	unhook(w, cfa);
+	return true;
+}
+
+/* What it returns to, where calls push that. */
+static __always_inline bool leave_by_stack(struct walk *w, const struct stapy_frame_rule *rule,
+					   unsigned long cfa)
+{
+	if (cfa <= w->sp || !stapy_user_word(cfa - 8, &w->ip) || !saved_pointer(w, rule, cfa))
+		return false;
+	unhook(w, cfa - 8);
+	return true;
+}
+
 /* To the caller; false at the end of the stack, or where no more is known. */
 static __always_inline bool step(struct walk *w, const struct stapy_user_range *range)
 {
@@ -240,11 +258,10 @@ static __always_inline bool step(struct walk *w, const struct stapy_user_range *
 		return step_without(w, range);
 	if (unlikely(rule->kind == STAPY_FRAME_SIGNAL))
 		return leave_signal(w);
-	if (!frame_end(w, rule, &cfa) || cfa <= w->sp)
+	if (!frame_end(w, rule, &cfa))
 		return false;
-	if (!stapy_user_word(cfa - 8, &w->ip) || !saved_pointer(w, rule, cfa))
+	if (!(STAPY_USER_LINK ? leave_by_link(w, rule, cfa) : leave_by_stack(w, rule, cfa)))
 		return false;
-	unhook(w, cfa - 8);
 	w->sp = cfa;
 	w->back = 1;
 	return w->ip;
@@ -298,8 +315,10 @@ unsigned int stapy_user_stack(struct stapy_context *c, const unsigned long **to,
 		w.regs = regs;
 		w.ip = instruction_pointer(regs);
 		w.sp = user_stack_pointer(regs);
-		w.bp = frame_pointer(regs);
-		kept->depth = walk(&w, kept->stack, is_64bit(regs) ? max : 1);
+		w.fp = frame_pointer(regs);
+		w.link = stapy_user_link(regs);
+		w.has_link = STAPY_USER_LINK;
+		kept->depth = walk(&w, kept->stack, stapy_user_is_64bit(regs) ? max : 1);
 		kept->wanted = max;
 		kept->walked = true;
 		stapy_look_end(&w.look);
@@ -322,7 +341,7 @@ unsigned int stapy_user_stack_from(struct stapy_context *c, unsigned long pc, un
 	*to = kept->stack;
 	w.ip = pc;
 	w.sp = sp;
-	w.bp = fp;
+	w.fp = fp;
 	n = walk(&w, kept->stack, stapy_stack_frames);
 	stapy_look_end(&w.look);
 	return n;

@@ -45,7 +45,6 @@ ARM64 = Architecture(
     # Calls on the stack are told by what frames of x86-64 look like.
     refused=("uprobe.callee", "uprobe.callees", "bpf"),
     reads_dwarf=False,
-    walks_programs=False,
     follows_code=False,
     machine=Emulator(
         program="qemu-system-aarch64",

@@ -56,7 +56,7 @@ class Architecture(Record):
     ``watchpoints`` is how many debug registers every machine has that probes can use.
     ``refused`` are the families whose probes are not made for it, or components of their points
     (``uprobe.callee``); with ``reads_dwarf`` probes find what the kernel's debug information
-    describes, with ``walks_programs`` stacks of programs have callers.  With ``follows_code`` the
+    describes.  With ``follows_code`` the
     code of programs is followed: breakpoints lie behind landing marks where nobody sees it, and a
     function that is chosen at the start of a program stands for those that may be.
     """
@@ -94,7 +94,6 @@ class Architecture(Record):
     watchpoints: int
     refused: tuple[str, ...]
     reads_dwarf: bool
-    walks_programs: bool
     follows_code: bool
     machine: Emulator
 

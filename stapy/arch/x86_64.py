@@ -43,7 +43,6 @@ X86_64 = Architecture(
     watchpoints=4,
     refused=(),
     reads_dwarf=True,
-    walks_programs=True,
     follows_code=True,
     machine=Emulator(
         program="qemu-system-x86_64",

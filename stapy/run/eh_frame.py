@@ -1,8 +1,9 @@
 """Descriptions of functions in ``.eh_frame``: from each place on, where the caller's frame is.
 
-Every program of x86-64 has them for its exceptions, whether it uses frame pointers or not.  A row
-says what holds from its place on, up to the next row: where the frame ends (CFA) and where the
-caller's ``rbp`` is.  The return address lies right below the CFA.
+Every program has them for its exceptions, whether it uses frame pointers or not.  A row says what
+holds from its place on, up to the next row: where the frame ends (CFA) and where the caller's frame
+pointer is.  The return address lies right below the CFA on x86-64; on arm64 it is in the link
+register at first, and then beside the frame pointer, or where the row says.
 
 `runtime/user/objects.h` has the same numbers.
 """
@@ -30,20 +31,39 @@ if TYPE_CHECKING:
         augmented: bool
         is_signal: bool
         cfa: Place
-        rbp: Place
-        lost: bool
+        fp: Place
+        link: int
 else:
     from collections import namedtuple
 
-    Cie = namedtuple("Cie", "code data encoding augmented is_signal cfa rbp lost")
+    Cie = namedtuple("Cie", "code data encoding augmented is_signal cfa fp link")
 
 # How the CFA is found.
-UNKNOWN, FROM_RSP, FROM_RBP, AT_RBP, AT_RSP, PLT, SIGNAL, END, FROM_REGISTER, NO_WAY = range(10)
-# Where the caller's rbp is.
-SAME, AT_CFA, AT_RBP_OFFSET, LOST = range(4)
+UNKNOWN, FROM_SP, FROM_FP, AT_FP, AT_SP, PLT, SIGNAL, END, FROM_REGISTER, NO_WAY = range(10)
+# Where the caller's frame pointer is; of a pair the return address follows, of a link it is that
+# alone.  Where they are the same as here the link register has it, where there is one.
+SAME, AT_CFA, AT_FP_OFFSET, LOST, PAIR, LINK = range(6)
 
 NOTHING = (UNKNOWN, 0, SAME, 0)
-_RBP, _RSP, _RA = 6, 7, 16
+# Where the return address is: so far from the CFA, in its register (0), or not known.
+_IN_REGISTER, _LOST_LINK = 0, 1
+
+
+class Machine:
+    """Numbers of registers, and where the return address is when a function begins.
+
+    ``signal_return`` is the code that handlers of signals return to, where nothing describes it.
+    """
+
+    def __init__(self, fp: int, sp: int, ra: int, link: int, signal_return: bytes) -> None:
+        self.fp, self.sp, self.ra, self.link = fp, sp, ra, link
+        self.signal_return = signal_return
+
+
+_X86_64 = Machine(6, 7, 16, -8, b"")
+# mov x8, #139; svc #0
+_ARM64 = Machine(29, 31, 30, _IN_REGISTER, struct.pack("<II", 0xD2801168, 0xD4000001))
+MACHINES = {62: _X86_64, 183: _ARM64}  # by ``e_machine``
 # What a file may be made of to cost its reader time: no linker makes more of these.
 _LETTERS = 64  # of what a common part has
 _ENDS = 4096
@@ -57,18 +77,8 @@ _PC_RELATIVE = 0x10
 _STUB = bytes((0x77, 8, 0x80, 0, 0x3F, 0x1A, 0x30, 0x2A, 0x33, 0x24, 0x22))
 
 
-def _place(register: int, offset: int) -> Place:
-    """Encode the CFA as a register plus an offset."""
-    if register == _RSP:
-        return FROM_RSP, offset
-    if register == _RBP:
-        return FROM_RBP, offset
-    # A row has 8 bits more for which of the registers that a hit knows.
-    return FROM_REGISTER, (offset & 0xFFFFFF) | register << 24
-
-
 def _cfa_expression(code: bytes) -> Place:
-    """Decode the few expressions that compilers, people and linkers write.
+    """Decode the few expressions that compilers, people and linkers write for x86-64.
 
     Returns `NO_WAY` for any other.
     """
@@ -77,7 +87,7 @@ def _cfa_expression(code: bytes) -> Place:
     try:
         if code[:1] in (b"\x76", b"\x77") and 6 in code:
             offset, at = signed(code, 1)
-            kind = AT_RBP if code[0] == 0x76 else AT_RSP
+            kind = AT_FP if code[0] == 0x76 else AT_SP
             if code[at] == 6 and at + 1 == len(code):
                 return kind, offset & 0xFFFFFF
             # breg n; deref; plus_uconst k
@@ -93,9 +103,10 @@ def _cfa_expression(code: bytes) -> Place:
 class FrameReader:
     """Reads one section of descriptions."""
 
-    def __init__(self, data: bytes, address: int) -> None:
+    def __init__(self, data: bytes, address: int, machine: Machine = _X86_64) -> None:
         self.data = data
         self.address = address
+        self.machine = machine
         self.functions: List[Tuple[int, int, List[Row]]] = []
         # Bytes to follow: all once, and what has been begun and was damaged.
         self._left = 2 * len(data)
@@ -158,22 +169,23 @@ class FrameReader:
                     q += 1
                 elif letter == 0x53:  # S
                     is_signal = True
-        start = Cie(code, factor, encoding, False, False, (UNKNOWN, 0), (SAME, 0), False)
-        _, cfa, rbp, lost = self.follow(p, end, 0, start)
-        found = Cie(code, factor, encoding, letters[:1] == b"z", is_signal, cfa, rbp, lost)
+        link = self.machine.link
+        start = Cie(code, factor, encoding, False, False, (UNKNOWN, 0), (SAME, 0), link)
+        _, cfa, fp, link = self.follow(p, end, 0, start)
+        found = Cie(code, factor, encoding, letters[:1] == b"z", is_signal, cfa, fp, link)
         self._cies[at] = found
         return found
 
-    def follow(
-        self, at: int, end: int, pc: int, cie: Cie
-    ) -> "Tuple[List[Row], Place, Place, bool]":
+    def follow(self, at: int, end: int, pc: int, cie: Cie) -> "Tuple[List[Row], Place, Place, int]":
         """Follow the instructions of a description; return its rows and the state at its end."""
         data, code, factor = self.data, cie.code, cie.data
         self._left -= min(end, len(data)) - at
         if self._left < 0:
             raise Damaged("one part in many places")
-        cfa, rbp, lost = cie.cfa, cie.rbp, cie.lost
-        kept: List[Tuple[Place, Place, bool]] = []
+        cfa, fp, link = cie.cfa, cie.fp, cie.link
+        saves_fp, saves_ra = 0x80 | self.machine.fp, 0x80 | self.machine.ra
+        restores_fp, restores_ra = 0xC0 | self.machine.fp, 0xC0 | self.machine.ra
+        kept: List[Tuple[Place, Place, int]] = []
         rows: List[Row] = []
         state = None
         while True:
@@ -188,16 +200,18 @@ class FrameReader:
                     step = (op & 63) * code
                 elif high == 0x80:
                     n, at = unsigned(data, at)
-                    if op == 0x80 | _RBP:
-                        rbp = (AT_CFA, n * factor)
-                    elif op == 0x80 | _RA:
-                        lost = n * factor != -8
+                    if op == saves_fp:
+                        fp = (AT_CFA, n * factor)
+                    elif op == saves_ra:
+                        link = n * factor
                 elif high == 0xC0:
-                    if op == 0xC0 | _RBP:
-                        rbp = cie.rbp
+                    if op == restores_fp:
+                        fp = cie.fp
+                    elif op == restores_ra:
+                        link = cie.link
                 elif op == 0x0E:
                     n, at = unsigned(data, at)
-                    cfa = (cfa[0], n) if cfa[0] != FROM_REGISTER else _place(cfa[1] >> 24, n)
+                    cfa = (cfa[0], n) if cfa[0] != FROM_REGISTER else self._place(cfa[1] >> 24, n)
                 elif op == 0x02:
                     step = data[at] * code
                     at += 1
@@ -208,39 +222,39 @@ class FrameReader:
                     step = int.from_bytes(data[at : at + 4], "little") * code
                     at += 4
                 elif op == 0x0A:
-                    kept.append((cfa, rbp, lost))
+                    kept.append((cfa, fp, link))
                 elif op == 0x0B:
                     if not kept:
                         raise Damaged("nothing was remembered")
-                    cfa, rbp, lost = kept.pop()
+                    cfa, fp, link = kept.pop()
                 elif op == 0x0C:
                     register, at = unsigned(data, at)
                     n, at = unsigned(data, at)
-                    cfa = _place(register, n)
+                    cfa = self._place(register, n)
                 elif op == 0x0D:
                     register, at = unsigned(data, at)
                     offset = cfa[1] & 0xFFFFFF if cfa[0] == FROM_REGISTER else cfa[1]
-                    cfa = _place(register, offset)
+                    cfa = self._place(register, offset)
                 elif op == 0x00:
                     pass
                 else:
-                    at, cfa, rbp, lost = self._rare(op, at, cie, cfa, rbp, lost)
+                    at, cfa, fp, link = self._rare(op, at, cie, cfa, fp, link)
             if step:
-                now = (cfa, rbp, lost)
+                now = (cfa, fp, link)
                 if now != state:
-                    rule = _rule(cfa, rbp, lost)
+                    rule = self._rule(cfa, fp, link)
                     if rows and rows[-1][0] == pc:
                         rows[-1] = (pc, rule)
                     elif not rows or rows[-1][1] != rule:
                         rows.append((pc, rule))
                     state = now
                 if step < 0:
-                    return rows, cfa, rbp, lost
+                    return rows, cfa, fp, link
                 pc += step
 
     def _rare(
-        self, op: int, at: int, cie: Cie, cfa: Place, rbp: Place, lost: bool
-    ) -> "Tuple[int, Place, Place, bool]":
+        self, op: int, at: int, cie: Cie, cfa: Place, fp: Place, link: int
+    ) -> "Tuple[int, Place, Place, int]":
         """Run an instruction that few descriptions have; return the place behind and the rules.
 
         Raises `Damaged` for one that is not known.
@@ -248,47 +262,77 @@ class FrameReader:
         data = self.data
         if op == 0x0F:
             size, at = unsigned(data, at)
-            return at + size, _cfa_expression(data[at : at + size]), rbp, lost
+            is_known = self.machine is _X86_64
+            found = _cfa_expression(data[at : at + size]) if is_known else (NO_WAY, 0)
+            return at + size, found, fp, link
+        if op == 0x2D:  # arm64: signed from here on, or not any more, which the walk need not know
+            return at, cfa, fp, link
         if op == 0x2E:
             _, at = unsigned(data, at)
-            return at, cfa, rbp, lost
+            return at, cfa, fp, link
         if op == 0x13:
             n, at = signed(data, at)
-            return at, (cfa[0], n * cie.data), rbp, lost
+            return at, (cfa[0], n * cie.data), fp, link
         if op not in (5, 6, 7, 8, 9, 0x10, 0x11, 0x12, 0x14, 0x15, 0x16, 0x2F):
             raise Damaged(f"instruction {op:#x}")
         register, at = unsigned(data, at)
-        where: Optional[Place] = (LOST, 0)
+        where: Place = (LOST, 0)
         if op in (5, 0x11, 0x2F):
             n, at = (signed if op == 0x11 else unsigned)(data, at)
             where = (AT_CFA, n * cie.data * (-1 if op == 0x2F else 1))
         elif op == 6:
-            where = cie.rbp
+            where = cie.fp if register == self.machine.fp else _of_link(cie.link)
         elif op == 8:
             where = (SAME, 0)
         elif op == 7:
-            if register == _RA:
-                return at, (END, 0), rbp, False
+            if register == self.machine.ra:
+                return at, (END, 0), fp, cie.link
         elif op in (9, 0x14):
             _, at = unsigned(data, at)
         elif op == 0x15:
             _, at = signed(data, at)
         elif op == 0x12:
             n, at = signed(data, at)
-            return at, _place(register, n * cie.data), rbp, lost
+            return at, self._place(register, n * cie.data), fp, link
         elif op in (0x10, 0x16):
             size, at = unsigned(data, at)
             code = data[at : at + size]
             at += size
-            if op == 0x10 and code[:1] == b"\x76":
+            if op == 0x10 and code[:1] == b"\x76" and self.machine is _X86_64:
                 n, end = signed(code, 1)
                 if end == len(code):
-                    where = (AT_RBP_OFFSET, n)
-        if register == _RBP and where is not None:
-            rbp = where
-        elif register == _RA:
-            lost = where != (AT_CFA, -8)
-        return at, cfa, rbp, lost
+                    where = (AT_FP_OFFSET, n)
+        if register == self.machine.fp:
+            fp = where
+        elif register == self.machine.ra:
+            link = {AT_CFA: where[1], SAME: _IN_REGISTER}.get(where[0], _LOST_LINK)
+        return at, cfa, fp, link
+
+    def _place(self, register: int, offset: int) -> Place:
+        """Encode the CFA as a register plus an offset."""
+        if register == self.machine.sp:
+            return FROM_SP, offset
+        if register == self.machine.fp:
+            return FROM_FP, offset
+        # A row has 8 bits more for which of the registers that a hit knows.
+        return FROM_REGISTER, (offset & 0xFFFFFF) | register << 24
+
+    def _rule(self, cfa: Place, fp: Place, link: int) -> Rule:
+        """Make the rule of a row; `NO_WAY` where it cannot say where the return address is."""
+        kind, offset = cfa
+        if kind in (END, UNKNOWN, NO_WAY):
+            return (kind, 0, SAME, 0)
+        found = fp if self.machine.link else _of_pair(fp, link)
+        if found is None or (self.machine.link and link != self.machine.link):
+            return (NO_WAY, 0, SAME, 0)
+        where, by = found
+        if not -0x8000 <= by < 0x8000:
+            if where in (PAIR, LINK):
+                return (NO_WAY, 0, SAME, 0)
+            where, by = LOST, 0
+        if kind in (FROM_SP, FROM_FP) and not -(1 << 31) <= offset < 1 << 31:
+            return (NO_WAY, 0, SAME, 0)
+        return (kind, offset, where, by)
 
     def read(self) -> None:
         """Read all descriptions; what is damaged is left out."""
@@ -327,15 +371,17 @@ class FrameReader:
         self.functions.append((start, start + size, rows))
 
 
-def _rule(cfa: Place, rbp: Place, lost: bool) -> Rule:
-    if lost and cfa[0] != END:
-        return (NO_WAY, 0, SAME, 0)
-    kind, offset = cfa
-    if kind in (END, UNKNOWN, NO_WAY):
-        return (kind, 0, SAME, 0)
-    where, by = rbp
-    if not -0x8000 <= by < 0x8000:
-        where, by = LOST, 0
-    if kind in (FROM_RSP, FROM_RBP) and not -(1 << 31) <= offset < 1 << 31:
-        return (NO_WAY, 0, SAME, 0)
-    return (kind, offset, where, by)
+def _of_link(link: int) -> Place:
+    """Tell where a common part has the return address, as a place."""
+    return (SAME, 0) if link == _IN_REGISTER else (AT_CFA, link)
+
+
+def _of_pair(fp: Place, link: int) -> "Optional[Place]":
+    """Join where frame pointer and return address are, as a row has room for; None for others."""
+    if link == _IN_REGISTER:
+        return fp if fp == (SAME, 0) else None
+    if link == _LOST_LINK:
+        return None
+    if fp == (AT_CFA, link - 8):
+        return PAIR, link - 8
+    return (LINK, link) if fp == (SAME, 0) else None

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import struct
 
-from .eh_frame import NOTHING, FrameReader
+from .eh_frame import MACHINES, NOTHING, SAME, SIGNAL, FrameReader
 from .userfile import UserFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, List, Tuple
 
-    from .eh_frame import Row, Rule
+    from .eh_frame import Machine, Row, Rule
 
+_SIGNAL = (SIGNAL, 0, SAME, 0)
+_VDSO = 1 << 16  # bytes of one, at most
 _PADDING = 15  # bytes between functions that need no description
 _REACH = 1 << 30  # bytes of code; no linker makes more
 
 
 def rows_of(file: UserFile) -> "List[Row]":
     """List rows of a whole file by offset, each other than the one before it."""
+    machine = MACHINES.get(file.machine)
+    if machine is None:
+        return []
     data, address = file.unwinding()
-    reader = FrameReader(data, address)
+    reader = FrameReader(data, address, machine)
     reader.read()
     flat: List[Row] = []
     last = None
@@ -49,7 +54,23 @@ def rows_of(file: UserFile) -> "List[Row]":
     if flat:
         flat.append((end, NOTHING))
     flat.sort(key=lambda row: row[0])
-    return flat
+    return flat or _signal_returns(file, machine)
+
+
+def _signal_returns(file: UserFile, machine: "Machine") -> "List[Row]":
+    """Describe where handlers of signals return to, in a file that has no descriptions: a vdso.
+
+    It is found by the instruction before it, as for the return address of a call.
+    """
+    rows: List[Row] = []
+    code = machine.signal_return
+    for start, content in file.code(_VDSO) if code else ():
+        at = content.find(code)
+        while at >= 0:
+            if at % 4 == 0:
+                rows += [(start + max(at - 4, 0), _SIGNAL), (start + at + len(code), NOTHING)]
+            at = content.find(code, at + len(code))
+    return rows
 
 
 def packed(rows: "List[Row]") -> "Tuple[int, bytes, bytes, bytes, bytes]":

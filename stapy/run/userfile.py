@@ -88,6 +88,7 @@ class UserFile:
 
     def _read(self) -> None:
         head = self.data[:64]
+        (self.machine,) = struct.unpack_from("<H", head, 18)
         segments, sections = struct.unpack_from("<QQ", head, 32)
         size, count, _, number, names = struct.unpack_from("<HHHHH", head, 54)
         if size != 56 or count > _SEGMENTS or segments + 56 * count > len(self.data):
@@ -154,6 +155,11 @@ class UserFile:
             if start <= address < start + size and flags & 1:
                 return int(address - start + offset)
         return None
+
+    def code(self, most: int) -> "List[Tuple[int, bytes]]":
+        """Read the segments of code, at most so many bytes of each, with their offsets."""
+        return [(offset, self._part(offset, min(size, most)))
+                for _, offset, size, flags, _ in self._loads if flags & 1]  # fmt: skip
 
     def _offset(self, address: int) -> Optional[int]:
         for start, offset, size, _, _ in self._loads:

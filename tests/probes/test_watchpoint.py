@@ -123,14 +123,6 @@ def test_what_is_made_instead_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error.hint == 'process("PATH").function("NAME") is made for it'
 
 
-def test_stacks_that_are_not_walked_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = {"s.stp": "function f() %{ /* pragma:user_stacks */ %}"}
-    text = "probe begin { f() }"
-    assert run(text, library).codes == []
-    monkeypatch.setattr(Services, "machine", ARM64)
-    assert run(text, library).codes == ["W0697"]
-
-
 @pytest.mark.parametrize("what", ["write", "execute"])
 @pytest.mark.parametrize(("number", "codes"), [(4, []), (5, ["W0609"])])
 def test_more_than_there_are_registers(number: int, codes: list[str], what: str) -> None:

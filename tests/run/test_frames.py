@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -45,13 +46,39 @@ def expected(line: dict[Any, Any]) -> tuple[int, ...] | None:
     if cfa.reg not in (6, 7):
         kind, offset = eh_frame.FROM_REGISTER, cfa.offset | cfa.reg << 24
     else:
-        kind, offset = (eh_frame.FROM_RSP if cfa.reg == 7 else eh_frame.FROM_RBP), cfa.offset
+        kind, offset = (eh_frame.FROM_SP if cfa.reg == 7 else eh_frame.FROM_FP), cfa.offset
     rbp = line.get(6)
     if rbp is None or rbp.type == RegisterRule.SAME_VALUE:
         return (kind, offset, eh_frame.SAME, 0)
     if rbp.type == RegisterRule.OFFSET:
         return (kind, offset, eh_frame.AT_CFA, rbp.arg)
     return None
+
+
+ARM64_FILES = tuple(
+    f"/usr/aarch64-linux-gnu/lib/{name}"
+    for name in ("libc.so.6", "ld-linux-aarch64.so.1", "libstdc++.so.6")
+)
+
+
+def expected_on_arm64(line: dict[Any, Any]) -> tuple[int, ...] | None:
+    """Do the same for arm64, where a row says where the return address is; None as well."""
+    from elftools.dwarf.callframe import RegisterRule
+
+    fp, ra = line.get(29), line.get(30)
+    if ra is not None and ra.type == RegisterRule.UNDEFINED:
+        return (eh_frame.END, 0, eh_frame.SAME, 0)
+    cfa = line["cfa"]
+    if cfa.expr is not None or cfa.reg not in (29, 31):
+        return None
+    at = {name: rule.arg if rule is not None and rule.type == RegisterRule.OFFSET else None
+          for name, rule in (("fp", fp), ("ra", ra))}  # fmt: skip
+    kind = eh_frame.FROM_SP if cfa.reg == 31 else eh_frame.FROM_FP
+    if at["ra"] is None:
+        return (kind, cfa.offset, eh_frame.SAME, 0) if at["fp"] is None else None
+    if at["fp"] is None:
+        return (kind, cfa.offset, eh_frame.LINK, at["ra"])
+    return (kind, cfa.offset, eh_frame.PAIR, at["fp"]) if at["fp"] + 8 == at["ra"] else None
 
 
 def lookup(packed: tuple[int, bytes, bytes, bytes, bytes], place: int) -> tuple[int, ...] | None:
@@ -71,12 +98,12 @@ def lookup(packed: tuple[int, bytes, bytes, bytes, bytes], place: int) -> tuple[
     if not begin:
         return None
     offset, by, kind, where = struct.unpack_from("<IhBB", rules_b, 8 * chosen[begin - 1])
-    if kind in (eh_frame.FROM_RSP, eh_frame.FROM_RBP) and offset >> 31:
+    if kind in (eh_frame.FROM_SP, eh_frame.FROM_FP) and offset >> 31:
         offset -= 1 << 32
     return (kind, offset, where, by)
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", [*FILES, *ARM64_FILES])
 def test_rows_are_those_of_another_reader(path: str) -> None:
     if not Path(path).exists():
         pytest.skip(f"no {path}")
@@ -98,7 +125,7 @@ def test_rows_are_those_of_another_reader(path: str) -> None:
             rows = entry.get_decoded().table
             stops = [row["pc"] for row in rows[1:]] + [end]
             for row, stop in zip(rows, stops, strict=True):
-                wanted = expected(row)
+                wanted = expected_on_arm64(row) if path in ARM64_FILES else expected(row)
                 if wanted is None or stop <= row["pc"]:
                     continue
                 for address in (row["pc"], stop - 1):
@@ -124,15 +151,44 @@ def test_nothing_is_known_of_holes(tmp_path: Path) -> None:
     assert bare is not None and work is not None and start is not None
     found = lookup(packed, bare + 100)
     assert found is not None and found[0] == eh_frame.UNKNOWN
-    assert lookup(packed, work) == (eh_frame.FROM_RSP, 8, eh_frame.SAME, 0)
+    assert lookup(packed, work) == (eh_frame.FROM_SP, 8, eh_frame.SAME, 0)
     assert lookup(packed, start) == (eh_frame.END, 0, eh_frame.SAME, 0)
     assert lookup(packed, 1 << 30) is None
+
+
+def test_signals_end_in_code_that_nothing_describes(tmp_path: Path) -> None:
+    """The vdso of arm64 has none: the place is known by its instructions, and by what is before."""
+    source = """
+        .arch armv8-a
+        .globl sigreturn
+        .text
+        work: ret
+        nop
+        sigreturn: mov x8, #139
+        svc #0
+        ret
+    """
+    (tmp_path / "vdso.s").write_text(source)
+    compiler = shutil.which("aarch64-linux-gnu-gcc-12")
+    if compiler is None:
+        pytest.skip("there is no cross compiler for arm64")
+    path = tmp_path / "vdso.so"
+    run(compiler, "-nostdlib", "-shared", str(tmp_path / "vdso.s"), "-o", str(path))
+    file = opened(path)
+    packed = frames.packed(frames.rows_of(file))
+    symbols = run("nm", str(path)).splitlines()
+    place = file.code_offset(next(int(s.split()[0], 16) for s in symbols if "sigreturn" in s))
+    assert place is not None
+    signal, nothing = (eh_frame.SIGNAL, 0, eh_frame.SAME, 0), eh_frame.NOTHING
+    assert lookup(packed, place - 1) == lookup(packed, place + 4) == signal
+    assert lookup(packed, place + 8) == nothing
+    assert lookup(packed, place - 8) in (None, nothing)
 
 
 def test_kinds_of_frames() -> None:
     """The linker's stubs, signal frames and frames that only a register tells are all there."""
     kinds = {rule[0] for path in FILES[:2] for _, rule in frames.rows_of(opened(path))}
-    usual = {eh_frame.FROM_RSP, eh_frame.FROM_RBP, eh_frame.END}
+    usual = {eh_frame.FROM_SP, eh_frame.FROM_FP, eh_frame.END}
     assert kinds >= usual | {eh_frame.PLT, eh_frame.SIGNAL, eh_frame.FROM_REGISTER}
 
 
@@ -243,7 +299,7 @@ def test_a_head_that_promises_more_than_the_file_has(tmp_path: Path) -> None:
 
 
 def test_packed_reaches_no_further_than_code_does() -> None:
-    rule = (eh_frame.FROM_RSP, 8, eh_frame.SAME, 0)
+    rule = (eh_frame.FROM_SP, 8, eh_frame.SAME, 0)
     far = [(0, rule), (1 << 40, eh_frame.NOTHING)]
     assert len(frames.packed(far)[1]) <= 4 * ((1 << 20) + 1)
 

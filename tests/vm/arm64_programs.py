@@ -95,7 +95,43 @@ void _start(void)
 	call(93, told(1, "one", rows, 200) == 3 ? 0 : 1, 0, 0);
 }}
 """
-SOURCES = {"functions": FUNCTIONS, "bare": FUNCTIONS, "marks": MARKS}
+# A function without a frame, one whose frame has no fixed size, a handler of signals, and what is
+# interrupted; frame pointers are left out where the compiler can.
+STACKS = f"""\
+{_CALL}
+struct action {{ void (*handler)(int); unsigned long flags; void *restorer; unsigned long mask; }};
+static volatile int sum;
+
+APART int leaf(int n) {{ sum += n; return sum; }}
+APART int wide(int n)
+{{
+	volatile char room[n * 16];
+
+	room[0] = n;
+	return leaf(n) + room[0];
+}}
+APART int middle(int n) {{ return n ? middle(n - 1) + 1 : wide(3) + 1; }}
+APART void on_signal(int n) {{ sum += leaf(n) * 2; }}
+APART int interrupted(int n)
+{{
+	struct action action = {{ .handler = on_signal }};
+	register long x8 asm("x8") = 134; /* rt_sigaction */
+	register long x0 asm("x0") = 10;
+	register long x1 asm("x1") = (long)&action;
+	register long x2 asm("x2") = 0;
+	register long x3 asm("x3") = sizeof(action.mask);
+
+	asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+	call(129, call(172, 0, 0, 0), 10, 0);
+	return sum + n;
+}}
+APART int run(int n) {{ return middle(n) + interrupted(n) + 1; }}
+void _start(void)
+{{
+	call(93, run(2) > 0 ? 0 : 1, 0, 0);
+}}
+"""
+SOURCES = {"functions": FUNCTIONS, "bare": FUNCTIONS, "marks": MARKS, "stacks": STACKS}
 
 
 def compiler() -> str:
@@ -113,6 +149,7 @@ def made(folder: Path) -> dict[str, Path]:
         words = [
             *(
                 "-g0" if name == "bare" else "-g",
+                *(("-fomit-frame-pointer",) if name == "stacks" else ()),
                 "-O1",
                 "-nostdlib",
                 "-static",

@@ -178,6 +178,35 @@ probe process("{marks}").provider("marked").mark("operands") {
 }
 probe process("{marks}").mark("counted") { printf("counted %d\\n", $arg1) }
 """
+# Frames by the tables of the program and of the vdso, where frame pointers tell nothing; a return
+# probe has put its hook in place of a return address.
+STACKS = """\
+# command: {stacks}
+# expect: ^leaf wide middle middle middle run _start$
+# expect: ^leaf on_signal __kernel_rt_sigreturn interrupted run _start$
+# expect: ^returned 3 times$
+# expect: ^2 stacks$
+# never: hooks
+global returned, stacks
+function names:string() {
+  address = tokenize(ubacktrace(), " ")
+  while (address != "") {
+    found .= (found == "" ? "" : " ") . usymname(strtol(address, 16))
+    address = tokenize("", " ")
+  }
+  return found
+}
+probe process("{stacks}").function("leaf") { println(names()); stacks[ubacktrace()]++ }
+probe process("{stacks}").function("middle").return { returned++ }
+probe process("{stacks}").function("interrupted").return {
+  if (isinstr(sprint_ubacktrace(), "uprobe")) println("hooks")
+}
+probe end {
+  printf("returned %d times\\n", returned)
+  foreach (stack in stacks) found++
+  printf("%d stacks\\n", found)
+}
+"""
 # Programs and libraries of the guest's own file tree: bash, its libc, Python with its marks.
 OWN = """\
 # args: --vm={release}
@@ -196,6 +225,22 @@ probe end {
          returns > 0, allocations > 0, calls > 0, collections > 0)
 }
 """
+# Stacks of bash down to where it began, each of them: its libraries have tables, and names.
+OWN_STACKS = """\
+# args: --vm={release} -D MAXSTRINGLEN=4096 -D MAXBACKTRACE=64
+# command: /bin/bash -c 'f() { :; }; for n in 1 2 3; do f; done; (true)'
+# expect: ^all of them$
+global whole, part, shown
+probe process("bash").library("libc.so.6").function("malloc") {
+  stack = sprint_ubacktrace()
+  if (isinstr(stack, "__libc_start_main")) whole++
+  else if (!part++) shown = stack
+}
+probe end {
+  if (whole > 20 && !part) println("all of them")
+  else printf("%d %d %s\\n", whole, part, shown)
+}
+"""
 SCRIPTS = {
     **{name: texts()[name] for name in FAMILIES},
     "statistics": STATISTICS,
@@ -207,7 +252,9 @@ SCRIPTS = {
     "entries": ENTRIES,
     "variables": VARIABLES,
     "marks": MARKS,
+    "stacks": STACKS,
     "own programs": OWN,
+    "own stacks": OWN_STACKS,
 }
 
 pytestmark = pytest.mark.vm

@@ -208,9 +208,6 @@ servers that did not answer, or not with all that they know.""",
     "W0696": """The handler of a counter
 `.counter("name")` only counts: `@perf("name")` reads it in other probes. Nothing is hit, so what
 stands in its braces never runs.""",
-    "W0697": """Stacks of programs that are not walked
-ubacktrace() and its like have the tables for x86-64 programs only. Elsewhere such a stack has one
-address: where the program is.""",
     "W0698": """Names of another process
 usymname(), print_usyms() and their like ask the mappings of the process that runs what an address
 means. An `end` probe runs in the process that reads the output, a timer's in whichever is

@@ -122,12 +122,6 @@ class _Assembly:
             self._conditions.all(),
         )
         program.features = _features(program)
-        if p.USER_STACKS in program.features and not services.machine.walks_programs:
-            diagnostics.warning(
-                "W0697",
-                f"stacks of programs are not walked on {services.machine.name}: they have one "
-                "address, where the program is",
-            )
         return program
 
     def _functions(self) -> None:
