@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from stapy.arch import ARM64
 from stapy.debuginfo.elf import ElfFile, Section
 from stapy.debuginfo.user import a64, boundaries, symbols
-from stapy.debuginfo.user.file import UserFile
+from stapy.debuginfo.user.file import UserFile, UserFileError
 
 BASE = 0x400000
 NOP, RET, BRANCH = 0xD503201F, 0xD65F03C0, 0x14000002
@@ -26,6 +27,24 @@ def program(tmp_path: Path, *words: int) -> UserFile:
     path = tmp_path / "program"
     path.write_bytes(head + row + code)
     return UserFile.open(path, ARM64)
+
+
+def test_a_segment_without_bytes_may_lie_behind_the_file(tmp_path: Path) -> None:
+    """As linkers write data that are all zero; one with bytes there is cut off."""
+    program(tmp_path, NOP)
+    path = tmp_path / "program"
+    whole = path.read_bytes()
+    for size, is_cut in ((0, False), (8, True)):
+        row = struct.pack("<IIQQQQQQ", 1, 6, 1 << 16, BASE << 1, BASE << 1, size, 8, 1 << 16)
+        head = bytearray(whole[:120] + row + whole[120:])
+        struct.pack_into("<H", head, 56, 2)
+        path.write_bytes(head)
+        with (
+            pytest.raises(UserFileError, match="outside of the file")
+            if is_cut
+            else contextlib.nullcontext()
+        ):
+            assert UserFile.open(path, ARM64).loads
 
 
 def refusal(tmp_path: Path, *words: int, at: int = 0) -> tuple[str, bool]:
