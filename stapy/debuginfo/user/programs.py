@@ -11,17 +11,21 @@ would have said is left out.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from stapy.arch import X86_64, Architecture
-from stapy.cache import Cache
+from stapy.cache import Cache, key_of
+from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
 from stapy.debuginfo.dwarf.query.opener import open_first
 from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.keeping import kept
 from stapy.debuginfo.sites import DWARF, FunctionSite, FunctionSites
 from stapy.debuginfo.user import search, symbols
 from stapy.debuginfo.user.file import UserFile, UserFileError
@@ -196,6 +200,37 @@ class Programs:
             for place in distinct(found.places, spec.lines is None)
         ]
         return result
+
+    def proven(self, file: UserFile, dwarf: DwarfFile) -> tuple[set[int], set[int]]:
+        """Select the addresses that debug information tells of where an instruction must begin.
+
+        With those of them that the kernel puts breakpoints on. It takes long to find out for all
+        and is kept; a file can be patched and keep its build-id.
+        """
+        from stapy.debuginfo.user import boundaries
+        from stapy.debuginfo.user.instructions import reader
+
+        def make() -> bytes:
+            found = boundaries.proven(file, self.functions(file), dwarf.index.tables()[1])
+            why_not = reader(file.machine).why_not
+            sound = [address for address in found if not why_not(file, address)[0]]
+            parts = {"begin": array("Q", found), "sound": array("Q", sound)}
+            return pack.encode({name: rows.tobytes() for name, rows in parts.items()})
+
+        total = 0
+        for row in file.executable:
+            total = crc32(file.elf.data[row.offset : row.offset + row.file_size], total)
+        key = key_of("proven", boundaries.VERSION, file.build_id, total, *dwarf.identity)
+        try:
+            data = kept(self._cache, key, make)
+            parts = pack.decode(data)
+            begin, sound = (
+                set(pack.numbers("Q", bytes(data[slice(*parts[name])])))
+                for name in ("begin", "sound")
+            )
+        except (DebuginfoError, KeyError):  # of the debug file, or of what was kept
+            return set(), set()  # each place is looked at
+        return begin, sound
 
     def dwarf_at(self, path: str) -> DwarfFile | None:
         """Open the debug information of a path, for questions about types.

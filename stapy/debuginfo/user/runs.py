@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.user.x86 import COMMON, COMMON_0F, OPERANDS
 
 _REX = rb"[\x40-\x4f]?"
@@ -18,7 +19,7 @@ _WORD = 4  # bytes of a constant that a prefix of the operand's size makes short
 _BASE_5 = [row for row in range(256) if row & 7 == 5]
 
 
-def end_of_run(code: bytes, at: int, end: int) -> int:
+def end_of_run(code: Buffer, at: int, end: int) -> int:
     """Find how far common instructions go from a place on, none of them beyond ``end``.
 
     That is the place itself where another one begins.

@@ -118,6 +118,9 @@ class Instruction(NamedTuple):
 
 def why_not(file: UserFile, address: int) -> tuple[str, bool]:
     """Say why an instruction cannot be probed ("" if it can), and whether that would harm."""
+    at = file.code_offset(address)
+    if at is not None and file.elf.data[at] in _ACCEPTED:
+        return "", False
     code = file.read(address, LONGEST)
     found = None if is_plain(code) else decode(code)
     if found is not None and found.is_mistaken:

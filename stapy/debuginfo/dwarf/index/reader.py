@@ -55,10 +55,11 @@ class _Texts(Sequence[bytes]):
     def __init__(self, blob: memoryview, starts: memoryview) -> None:
         self.blob = blob
         self.starts = starts
+        self._count = len(starts) - 1
         self._shown: dict[int, str] = {}  # those that were asked for
 
     def __len__(self) -> int:
-        return len(self.starts) - 1
+        return self._count
 
     @overload
     def __getitem__(self, row: int) -> bytes: ...
@@ -69,7 +70,7 @@ class _Texts(Sequence[bytes]):
             return bytes(self.blob[self.starts[row.start] : self.starts[row.stop]]).split(b"\n")[
                 :-1
             ]
-        if not 0 <= row < len(self):
+        if not 0 <= row < self._count:
             raise IndexError(row)
         return bytes(self.blob[self.starts[row] : self.starts[row + 1] - 1])
 
@@ -86,19 +87,20 @@ class _Texts(Sequence[bytes]):
             found = self._shown[row] = self[row].decode("utf-8", "replace")
         return found
 
-    def matching(self, pattern: str) -> Iterator[int]:
-        """Yield the rows of a sorted table whose text matches a wildcard."""
+    def matching(self, pattern: str) -> Iterator[tuple[int, str]]:
+        """Yield the rows of a sorted table whose text matches a wildcard, with that text."""
         if not has_wildcard(pattern):
             key = pattern.encode()
             row = bisect_left(self, key)
             if row < len(self) and self[row] == key:
-                yield row
+                yield row, pattern
             return
         low, high = self.span(literal_prefix(pattern).encode())
         match = matcher(pattern)
         for row, text in zip(range(low, high), self[low:high], strict=False):
-            if match(text.decode("utf-8", "replace")):
-                yield row
+            shown = text.decode("utf-8", "replace")
+            if match(shown):
+                yield row, shown
 
 
 class DwarfIndex:
@@ -110,6 +112,7 @@ class DwarfIndex:
 
     def __init__(self, data: Buffer, path: Path | None = None) -> None:
         self._kept = path
+        self._unit_starts: list[int] | None = None  # in a list they are found sooner
         self._own_code: list[tuple[int, int]] | None = None
         parts = pack.decode(data)
         whole = memoryview(data)
@@ -183,7 +186,7 @@ class DwarfIndex:
         """
         outside, pattern = split_scope(pattern)
         wanted = self.files(file_pattern) if file_pattern else None
-        for number in self._names.matching(pattern):
+        for number, name in self._names.matching(pattern):
             low, high = self._first[number], self._first[number + 1]
             if not low <= high <= len(self._entry):
                 raise self._damaged()
@@ -191,7 +194,7 @@ class DwarfIndex:
                 if outside and not scope_matches(self._scope_text(self._scope[row]), outside):
                     continue
                 if wanted is None or self._file[row] in wanted:
-                    yield self._row(row, self._names[number].decode("utf-8", "replace"))
+                    yield self._row(row, name)
 
     def tables(self) -> tuple[Iterator[tuple[str, str, int, int, int, int, int]], list[int]]:
         """Read all functions, as they are stored, and the addresses of all sites.
@@ -217,6 +220,11 @@ class DwarfIndex:
         if max(self._scope, default=0) >= len(self._scopes):
             raise self._damaged()
         return rows(), self._pc.tolist()
+
+    @property
+    def sites(self) -> int:
+        """How many sites all functions have."""
+        return len(self._pc)
 
     def paths(self) -> list[str]:
         """List all files, by their numbers."""
@@ -262,28 +270,33 @@ class DwarfIndex:
     def _scope_text(self, number: int) -> str:
         if not number:
             return ""
-        if number >= len(self._scopes):
-            raise self._damaged()
-        return self._scopes.shown(number)
+        try:
+            return self._scopes.shown(number)
+        except IndexError:
+            raise self._damaged() from None
 
     def path(self, number: int) -> str:
         """Look up the file of a number, "" for `NO_FILE`."""
-        if number == NO_FILE or number >= len(self._files):
+        try:
+            return self._files.shown(number)
+        except IndexError:  # `NO_FILE`, which is beyond all
             return ""
-        return self._files.shown(number)
 
     def folder(self, entry: int) -> str | None:
         """Look up the folder that the unit of an entry was compiled in.
 
         None for a unit without functions, and one that could not be read.
         """
-        row = bisect_right(self._unit_start, entry) - 1
+        starts = self._unit_starts
+        if starts is None:
+            starts = self._unit_starts = self._unit_start.tolist()
+        row = bisect_right(starts, entry) - 1
         if row < 0 or entry >= self._unit_end[row]:
             return None
-        number = self._unit_folder[row]
-        if number >= len(self._folders):
-            raise self._damaged()
-        return self._folders.shown(number)
+        try:
+            return self._folders.shown(self._unit_folder[row])
+        except IndexError:
+            raise self._damaged() from None
 
     def files(self, pattern: str) -> set[int]:
         """Find the numbers of the files that a pattern means: a whole path or last parts."""

@@ -99,13 +99,14 @@ class DwarfCode:
     def place(self, row: FunctionRow, site: Site, address: int, line: int) -> CodePlace | None:
         """Describe an address in one site of a function; None when no symbol is below it."""
         anchor = self.index.anchor(address)
-        if anchor is None and not self.needs_symbols:
-            anchor = "", 0
         if anchor is None:
-            return None
+            if self.needs_symbols:
+                return None
+            anchor = "", 0
         symbol, offset = anchor
         exact = address == site.pc and not site.inlined
-        return CodePlace(row.qualified, row.file, line, symbol, offset, address, site.entry,
+        name = row.qualified if row.scope else row.name
+        return CodePlace(name, row.file, line, symbol, offset, address, site.entry,
                      site.inlined, exact, self.module)  # fmt: skip
 
     def add_place(

@@ -15,7 +15,7 @@ from stapy.debuginfo.sites import DWARF, FunctionSite
 from stapy.diagnostics.suggest import nearest
 from stapy.probes import armable, programs
 from stapy.probes.code.ground import address_of, place_text
-from stapy.probes.families.uprobe.site import site_at, text_of_point
+from stapy.probes.families.uprobe.site import printed_parts, site_at
 from stapy.probes.family import Match, PointError, number_of, only_lines, text_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class ProgramGround:
         self._download = download
         self._refused: list[str] = []  # by the kernel, and harmless
         self._paths: dict[tuple[str, str], str] = {}  # of sources, by folder and name
+        self._proven: set[int] = set()  # addresses of instructions, if many are asked for
+        self._sound: set[int] = set()  # those that the kernel puts breakpoints on
         self.placed: set[int] = set()  # beginnings of functions that were matched
 
     @cached_property
@@ -90,6 +92,8 @@ class ProgramGround:
                 for site in found.sites
                 if site.place is not None and fits(self._path_of(site.place))
             ]
+        if self._dwarf is not None and 2 * len(found.sites) > self._dwarf.index.sites:
+            self._proven, self._sound = known.proven(file, self._dwarf)
         return found
 
     def file_of(self, place: CodePlace) -> DwarfFile | None:
@@ -104,13 +108,15 @@ class ProgramGround:
         """Say why a place must not be probed, "" when it may."""
         place, file = site.place, self._head.file
         assert place is not None
-        why = self._no_boundary(place)
+        why = "" if place.address in self._proven else self._no_boundary(place)
         if why:
             return why
         if "return" in self.found:
             reason = armable.unreturnable(place.address, self.table, file)
             if reason:
                 return reason
+        if place.address in self._sound:
+            return ""
         why, harmful = armable.instruction(file, place.address)
         if why and not harmful:
             self._refused.append(site.name)
@@ -182,14 +188,20 @@ class ProgramGround:
             known = self._paths[folder, place.file] = _joined(folder, place.file)
         return known
 
+    @cached_property
+    def _printed(self) -> list[tuple[str, str]]:
+        """The names of the point's components, and how each is printed."""
+        return printed_parts(self.point, self._head)
+
     def match(
         self, site: FunctionSite, texts: dict[str, str], callers: list[int] | None = None
     ) -> Match:
         """Make a match of a place; ``texts`` stand for the components of those names."""
         place = site.place
         assert place is not None
-        text = text_of_point(self.point, self._head, texts)
-        if self._head.file.code_offset(place.address) is None:
+        text = ".".join([texts.get(name) or printed for name, printed in self._printed])
+        known = place.address in self._proven
+        if not known and self._head.file.code_offset(place.address) is None:
             return Match(text, None)  # `refusal` says why
         if not place.inlined:
             self.placed.add(place.address)

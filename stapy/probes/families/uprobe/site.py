@@ -68,9 +68,14 @@ def lines_of(point: ProbePoint, head: Head, word: str, names: list[str]) -> list
 
 def text_of_point(point: ProbePoint, head: Head, texts: dict[str, str]) -> str:
     """Print the point; ``texts`` are those of the components that say which place."""
+    return ".".join([texts.get(name) or printed for name, printed in printed_parts(point, head)])
+
+
+def printed_parts(point: ProbePoint, head: Head) -> list[tuple[str, str]]:
+    """List the names of a point's components, and how each is printed; "" is that of its file."""
     below = [
-        texts.get(component.name) or print_component(component)
+        (component.name, print_component(component))
         for component in point.components[1:]
         if component.name != "library"
     ]
-    return ".".join([head.shown, *below])
+    return [("", head.shown), *below]
