@@ -5,7 +5,7 @@ import fnmatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
+from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher, matching
 from stapy.debuginfo.sorted_lines import SortedLines
 
 NAMES = st.text("ab_1", min_size=1, max_size=5)
@@ -34,6 +34,12 @@ def test_patterns_agree_with_fnmatch(pattern: str, name: str) -> None:
     )
     if found:
         assert name.startswith(literal_prefix(pattern))
+
+
+@given(st.text("ab*?[]!-", max_size=6), st.lists(st.text("ab", max_size=4)))
+def test_many_names_are_matched_like_each(pattern: str, names: list[str]) -> None:
+    test = matcher(pattern)
+    assert matching(pattern, names) == [row for row, name in enumerate(names) if test(name)]
 
 
 def test_only_newlines_end_a_line() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.index.reader import file_matcher
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
-from stapy.debuginfo.glob import has_wildcard, matcher
+from stapy.debuginfo.glob import has_wildcard, matching
 from stapy.ir.literals import quote_name
 from stapy.probes.decide import Wanted
 from stapy.probes.family import print_component, text_of
@@ -21,7 +21,7 @@ from stapy.probes.listing import catalogue as c
 from stapy.probes.listing.store import units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Sequence
 
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
@@ -42,7 +42,17 @@ class _Question:
         self.wanted = Wanted(found.keys(), services.options.guru)
         self.by_dwarf = not self.wanted.own_code or bool(spec.file)
         self.all = not spec.function.strip("*")
-        self.match: Callable[[str], bool] = matcher(spec.function)
+        self._chosen: dict[str | None, bytes | bytearray | None] = {}
+
+    def rows(self, names: Sequence[str]) -> Sequence[int]:
+        """List the places of the names that match."""
+        return range(len(names)) if self.all else matching(self.spec.function, names)
+
+    def chosen(self, unit: str | None, table: c.FunctionLines) -> bytes | bytearray | None:
+        """Mark by 1 each row whose name and file match; None for all of them."""
+        if unit not in self._chosen:
+            self._chosen[unit] = _chosen(self, table)
+        return self._chosen[unit]
 
 
 def lines(point: ProbePoint, services: Services) -> list[str] | None:
@@ -105,7 +115,9 @@ def _declared(asked: _Question, unit: str | None) -> dict[str, str]:
     if table is None:
         return {}
     found: dict[str, str] = {}
-    for row in set(table.out_line):
+    chosen = asked.chosen(unit, table)
+    rows = set(table.out_line)
+    for row in rows if chosen is None else (row for row in rows if chosen[row]):
         text = table.texts[row]
         name = text.partition("@")[0]
         found[name] = "" if name in found else text
@@ -116,13 +128,14 @@ def _names(
     asked: _Question, unit: str | None, table: c.FunctionNames
 ) -> tuple[list[str], set[str], bool]:
     """List names to print, those DWARF needs not tell again, and whether any was refused."""
-    info, match = asked.services.debuginfo, asked.match
+    info, meant = asked.services.debuginfo, asked.rows(table.names)
     rows = [
-        (row, name, bits)
-        for row, (name, bits) in enumerate(zip(table.names, table.bits, strict=True))
-        if bits & c.WANTED and not bits & c.SECOND and (asked.all or match(name))
+        (row, table.names[row], table.bits[row])
+        for row in meant
+        if table.bits[row] & c.WANTED and not table.bits[row] & c.SECOND
     ]
-    rows += _second(asked, table)
+    if not asked.all:
+        rows += _second(table, set(meant))
     several = any(bits & c.SEVERAL for _, _, bits in rows)
     # One function of several of a name is worth asking a server; copies are not.
     by_dwarf = asked.units.has_dwarf(unit, several)
@@ -135,14 +148,12 @@ def _names(
     return shown, known, len(shown) < len(chosen)
 
 
-def _second(asked: _Question, table: c.FunctionNames) -> list[tuple[int, str, int]]:
+def _second(table: c.FunctionNames, meant: set[int]) -> list[tuple[int, str, int]]:
     """Find functions that only another name than BTF's matches, by the first such name."""
-    if asked.all:
-        return []
-    matching = [(row, group) for row, group in table.groups if asked.match(table.names[row])]
-    taken = {group for row, group in matching if not table.bits[row] & c.SECOND}
+    named = [(row, group) for row, group in table.groups if row in meant]
+    taken = {group for row, group in named if not table.bits[row] & c.SECOND}
     found = []
-    for row, group in matching:
+    for row, group in named:
         if group not in taken:
             taken.add(group)
             if table.bits[row] & c.WANTED:
@@ -157,7 +168,7 @@ def _lines(asked: _Question, unit: str | None, known: set[str]) -> Iterable[str]
     table = asked.units.lines(unit, asked.by_dwarf)
     if table is None:
         return None
-    chosen = _chosen(asked, table)
+    chosen = asked.chosen(unit, table)
     shown = bytearray(len(table.texts))
     if asked.wanted.inlined:
         shown[:] = bytes(1 if bits & asked.wanted.bit else 0 for bits in table.bits)
@@ -171,10 +182,9 @@ def _chosen(asked: _Question, table: c.FunctionLines) -> bytes | bytearray | Non
     chosen: bytes | bytearray | None = None
     if not asked.all:
         chosen = bytearray(len(table.texts))
-        for number, name in enumerate(table.names):
-            if asked.match(name):
-                low, high = table.first[number], table.first[number + 1]
-                chosen[low:high] = b"\1" * (high - low)
+        for number in asked.rows(table.names):
+            low, high = table.first[number], table.first[number + 1]
+            chosen[low:high] = b"\1" * (high - low)
     if asked.spec.file:
         test = file_matcher(asked.spec.file)
         files = {number for number, path in enumerate(table.files) if test(path)}
