@@ -126,12 +126,16 @@ class Parameter(Record):
 
 
 class FunctionType(CType):
-    """Function prototype; one of ``own_convention`` is called as only its callers know."""
+    """Function prototype; one of ``own_convention`` is called as only its callers know.
+
+    One that ``hides_convention`` may be such a one, of which the debug information does not tell.
+    """
 
     result: CType
     params: list[Parameter]
     is_variadic: bool = False
     own_convention: bool = False
+    hides_convention: bool = False
 
 
 class UnknownType(CType):

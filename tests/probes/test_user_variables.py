@@ -17,6 +17,7 @@ from stapy.ir.scope import TargetScope
 from stapy.ir.walk import walk
 from stapy.probes.families import by_name
 from stapy.translate.module import make_source
+from tests.debuginfo.dwarf.samples import extracted
 from tests.debuginfo.user.sources import built, compiled
 from tests.debuginfo.user.sources import run as command
 from tests.elaborate.support import FakeDebuginfo, Result, run
@@ -218,6 +219,20 @@ def test_functions_that_are_called_in_a_way_of_their_own(tmp_path: Path) -> None
     assert result.codes == ["E0241"], result.shown()
     (item,) = result.diagnostics.items
     assert "in a way of its own" in item.notes[0]
+
+
+def test_methods_whose_own_convention_is_not_told(tmp_path: Path) -> None:
+    """LLVM writes no DW_CC_nocall of what a type declares: a constant gives it away."""
+    extracted("rust-till", tmp_path)
+    scope = scope_of(tmp_path / "till", 'function("till::Till::sell")')
+    own = {name: text(row.value) for name, row in scope.variables.items()}
+    assert own["$rate"] == "7"
+    assert "(4)" in own["$price"] and "(5)" in own["$self"]  # %esi, which a rate would be in
+    returned = scope_of(tmp_path / "till", 'function("till::Till::sell").return')
+    assert "in a way of its own" in returned.unavailable["$return"]()
+    usual = scope_of(tmp_path / "till", 'function("till::Till::give").return')
+    assert "$return" in usual.variables and usual.entry is not None
+    assert "(1)" in text(usual.entry.variables["$last"].value)  # %edx, as everybody has it
 
 
 @pytest.mark.parametrize("version", ["4", "5"])

@@ -21,6 +21,7 @@ from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.ir.walk import walk
 from stapy.probes import abi
 from stapy.probes.programs import identity
+from stapy.probes.values.conventions import prototype_of
 from stapy.probes.values.frames import Here
 from stapy.probes.values.location import describe
 from stapy.probes.values.numbers import Unavailable, add, binary, const, vector
@@ -304,7 +305,7 @@ def _passed(
     """
     if not place.is_exact or is_clone(place.symbol):
         return None
-    prototype = dwarf.prototype(place)
+    prototype = prototype_of(place, dwarf, machine)
     if prototype.own_convention:
         return None
     found = abi.parameters(prototype, machine, with_vectors=True)
@@ -318,7 +319,7 @@ def _return_scope(
     services: Services,
     machine: Architecture,
 ) -> TargetScope:
-    prototype = services.debuginfo.safe(None, dwarf.prototype, place)
+    prototype = services.debuginfo.safe(None, prototype_of, place, dwarf, machine)
     result = abi.result(prototype, machine, with_vectors=True) if prototype is not None else None
     own = {"$return": in_program(result, machine)} if result is not None else {}
     unknown = abi.unknown_result(prototype, machine)

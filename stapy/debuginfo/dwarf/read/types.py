@@ -96,6 +96,9 @@ class Types:
         origin = entry.origin() if k.AT_ABSTRACT_ORIGIN in entry.values else None
         found = self._function(origin or entry, 0)
         found.own_convention = entry.inherited(k.AT_CALLING_CONVENTION) == _NO_CALL
+        found.hides_convention = entry.holder(k.AT_SPECIFICATION) is not None and _is_by_llvm(
+            entry.unit.root
+        )
         return found
 
     def _function(self, entry: Die, depth: int) -> c.FunctionType:
@@ -260,3 +263,8 @@ def _class_of(entry: Die) -> Die | None:
             return None
         entry = target
     return None
+
+
+def _is_by_llvm(unit: Die) -> bool:
+    producer = unit.values.get(k.AT_PRODUCER)
+    return isinstance(producer, str) and ("clang" in producer or "LLVM" in producer)
