@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from stapy.debuginfo.user.plt import Stub
     from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
     from stapy.parse.nodes import PointComponent
+    from stapy.probes.programs import Head
     from stapy.services import Services
 
 _CAUGHT = ("libstdc++.so", "libc++.so", "libc++abi.so")
+_WIDE = 256  # places of one point; a pattern over the C library has some 2,000
 
 
 def check_returns(asking: PointComponent, file: UserFile) -> None:
@@ -40,6 +42,26 @@ def warn_of_exceptions(asking: PointComponent, file: UserFile, services: Service
             f"'{file.path}' has exceptions, which return probes stop",
             asking.span,
             where="an exception or panic that leaves a function of this probe ends the program",
+        )
+
+
+def warn_of_width(asking: PointComponent, head: Head, count: int, services: Services) -> None:
+    """Warn of a pattern over a library that arms whatever process maps it.
+
+    Each of them gets breakpoints one by one, and copies of all pages that they are in.
+    """
+    options = services.options
+    if options.listing is not None:
+        return
+    is_everywhere = head.program is None and not head.pid and head.file.is_library
+    has_target = options.command is not None or bool(options.target)
+    if count >= _WIDE and is_everywhere and not has_target:
+        services.diagnostics.warning(
+            "W0697",
+            f"{count} probes in every process that maps '{head.file.path}'",
+            asking.span,
+            where="as long as neither -c nor -x says whose processes are meant",
+            hint='process("PROGRAM").library(…) means the processes of a program alone',
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from stapy.debuginfo.elf import ElfFile
 from stapy.ir.dump import dump_program
-from tests.debuginfo.user.sources import compiled
+from tests.debuginfo.user.sources import built, compiled
 from tests.elaborate.support import run
 
 pytestmark = pytest.mark.slow
@@ -232,3 +232,53 @@ def test_names_that_cannot_be_read_are_no_stripped_program(
         said = " ".join((error.message, error.hint, *error.notes))
         assert "stripped" not in said and "package" not in said and "only" not in said
         assert ("its tables of names cannot be read" in said) == ("nothing" in text)
+
+
+def test_a_call_without_a_stub(tmp_path: Path) -> None:
+    text = "#include <stdio.h>\nint main(int c, char **v) { return puts(v[0]) < 0; }"
+    path = compiled(tmp_path, text, "-O1", "-fno-plt", "-Wl,-z,now")
+    result = run(f'probe process("{path}").plt("puts") {{ println(1) }}')
+    (item,) = result.diagnostics.items
+    assert item.notes == [f"'{path}' calls 'puts' without a stub, as -fno-plt has it done"]
+    assert item.hint.startswith('.library("*").function("puts")')
+    tail = item.hint.partition(" is ")[0]
+    found = run(f'probe process("{path}"){tail} {{ println(1) }}')
+    assert found.program is not None, found.shown()
+
+
+def test_a_variable_in_a_namespace(tmp_path: Path) -> None:
+    text = """namespace shop { int total; struct Till { static int number; }; int Till::number; }
+    int main() { return shop::total + shop::Till::number; }"""
+    (tmp_path / "shop.cc").write_text(text)
+    path = built(tmp_path / "shop", "-x", "c++", "-g", "-O0", str(tmp_path / "shop.cc"))
+    for name, whole in {"total": "shop::total", "number": "shop::Till::number"}.items():
+        point = f'probe process("{path}").function("main")'
+        result = run(f'{point} {{ println(@var("{name}")) }}')
+        assert result.diagnostics.items[0].hint == f"did you mean '{whole}'?"
+        found = run(f'{point} {{ println(@var("{whole}")) }}')
+        assert found.program is not None, found.shown()
+
+
+@pytest.mark.parametrize(
+    ("point", "options", "is_told"),
+    [
+        ('process("{path}").function("many*")', {}, True),
+        ('process("{path}").function("many*").return', {}, True),
+        ('process("{path}").function("many1*")', {}, False),
+        ('process("{path}").function("many*")', {"command": "/bin/true"}, False),
+        ('process("{path}").function("many*")', {"target": 1}, False),
+        ('process("/bin/true").library("{path}").function("many*")', {}, False),
+    ],
+)
+def test_many_places_in_every_process(
+    point: str, options: dict[str, object], is_told: bool, tmp_path: Path
+) -> None:
+    """Who means one program is told of the pattern that arms all of them."""
+    text = "".join(f"int many{number}(int n) {{ return n + {number}; }}\n" for number in range(300))
+    path = compiled(tmp_path, text, "-O1", "-shared", "-fPIC", name="libmany.so")
+    result = run(f"probe {point.format(path=path)} {{ println(1) }}", **options)
+    assert result.program is not None, result.shown()
+    told = [item for item in result.diagnostics.items if item.code == "W0697"]
+    assert [item.message for item in told] == (
+        [f"300 probes in every process that maps '{path}'"] if is_told else []
+    )

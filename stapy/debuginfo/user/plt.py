@@ -50,6 +50,11 @@ def stubs(file: UserFile) -> list[Stub]:
     return sorted(found.values(), key=lambda stub: stub.address)
 
 
+def called(file: UserFile) -> set[str]:
+    """List what a file has of others, by stubs or (``-fno-plt``) by pointers alone."""
+    return set(_slots(file).values())
+
+
 def _slot_of(code: bytes, address: int) -> int | None:
     """Decode the slot that a stub jumps by, None when it is no stub."""
     at = len(_ENDBR) if code.startswith(_ENDBR) else 0

@@ -208,6 +208,11 @@ servers that did not answer, or not with all that they know.""",
     "W0696": """The handler of a counter
 `.counter("name")` only counts: `@perf("name")` reads it in other probes. Nothing is hit, so what
 stands in its braces never runs.""",
+    "W0697": """Many probes in every process
+A library is probed in whatever process maps it: those that are there and those that come. Each
+place is armed in each of them, which takes seconds for a whole C library, and gives each a copy of
+the pages that breakpoints are in. `-c` and `-x` mean a target and what it forks,
+`process("PROGRAM").library("LIBRARY")` the processes of a program.""",
     "W0698": """Names of another process
 usymname(), print_usyms() and their like ask the mappings of the process that runs what an address
 means. An `end` probe runs in the process that reads the output, a timer's in whichever is

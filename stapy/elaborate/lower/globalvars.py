@@ -161,7 +161,8 @@ def _hint_of_program(low: Context, name: str, path: str) -> str:
     if dwarf is None:
         return programs.missing_hint(file)
     known = {*dwarf.index.variables_like(name), *programs.data(file).names}
-    near = [row for row in nearest(name, known, 6)
+    inner = sorted(dwarf.index.variables_within(name))[:6]
+    near = [row for row in inner + nearest(name, known, 6)
             if of_other_file(path, row, low.services) is not None][:2]  # fmt: skip
     return f"did you mean {listed(near)}?" if near else ""
 

@@ -345,6 +345,14 @@ class DwarfIndex:
         for text in self._things[low:high]:
             yield text[1:].decode("utf-8", "replace")
 
+    def variables_within(self, name: str) -> Iterator[str]:
+        """Yield global variables of a name that are in a namespace or class, with that."""
+        end = b"::" + name.encode()
+        low, high = self._things.span(b"v")
+        for text in self._things[low:high]:
+            if text.endswith(end):
+                yield text[1:].decode("utf-8", "replace")
+
     # --- addresses -------------------------------------------------------
 
     def anchor(self, address: int) -> tuple[str, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.glob import matcher
+from stapy.debuginfo.user import plt
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.probes import armable
@@ -51,6 +52,10 @@ def _no_match(component: PointComponent, known: list[Stub], head: Head) -> Point
     notes = [f"'{path}' calls no function of another file that matches '{pattern}'"]
     if not known:
         notes = [f"'{path}' has no table of calls to other files (.plt)"]
+    hint = ""
+    if pattern in plt.called(head.file):
+        notes = [f"'{path}' calls '{pattern}' without a stub, as -fno-plt has it done"]
+        hint = f'.library("*").function({quote_name(pattern)}) is the function itself'
     notes += head.notes()
 
     def similar(error: PointError) -> None:
@@ -58,4 +63,5 @@ def _no_match(component: PointComponent, known: list[Stub], head: Head) -> Point
         if near:
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
 
-    return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
+    explain = None if hint else similar
+    return PointError("E0231", "no match", component.span, notes=notes, hint=hint, explain=explain)
