@@ -112,6 +112,7 @@ def run_by(component: PointComponent, services: Services, *, optional: bool) -> 
     path = path_of(component)
     why = search.unfit(path)
     if why is None:
+        warn_of_stand_in(path, component, services)
         return search.interpreter(path) or path
     if view.exists(path) or optional or services.options.last_pass > _LAST_BEFORE_RUN:
         hint = search.near_path(path)
@@ -130,6 +131,25 @@ def run_by(component: PointComponent, services: Services, *, optional: bool) -> 
         hint=search.near_path(path),
     )
     return path
+
+
+def warn_of_stand_in(path: str, component: PointComponent, services: Services) -> None:
+    """Warn of a script that has the name of a program behind it in ``$PATH``, such as a shim.
+
+    What it starts is what is meant, most of all where another script is run by it.
+    """
+    scripts = search.runners(path)[:-1]
+    name = scripts[-1].rpartition("/")[2] if scripts else ""
+    other = search.program_behind(name) if name else None
+    if other is None or services.options.listing is not None:
+        return
+    services.diagnostics.warning(
+        "W0689",
+        f"'{view.shown(scripts[-1])}' is a script, run by '{search.interpreter(path)}'",
+        component.span,
+        where="means all that is run by this one",
+        hint=f"process({quote_name(view.shown(other))}) is a program that is called {name}",
+    )
 
 
 def _at_home(name: str) -> str:

@@ -13,7 +13,13 @@ from stapy.debuginfo.user.packages import install_hint
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.probes.family import PointError, Row, number_of, text_of
-from stapy.probes.program_paths import living, of_target, path_of, what_is_at
+from stapy.probes.program_paths import (
+    living,
+    of_target,
+    path_of,
+    warn_of_stand_in,
+    what_is_at,
+)
 from stapy.record import Record
 from stapy.terminal import progress
 
@@ -114,6 +120,11 @@ class Head(Record):
             where = "behind it in $PATH" if search.program(name) == self.script else "in $PATH"
             notes.append(f"{where} is a program that is called {name}, too: {means}")
         return notes
+
+    def warn(self, point: ProbePoint, services: Services) -> None:
+        """Warn of a script that stands for a program of its name, when something was found."""
+        if self.script:
+            warn_of_stand_in(self.script, point.components[0], services)
 
 
 def heads(

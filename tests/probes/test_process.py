@@ -13,6 +13,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user import search
 from stapy.probes.families import by_name
 from stapy.translate import manifest
+from tests.debuginfo.user.sources import compiled
 from tests.elaborate.support import run
 from tests.probes.test_begin_end import rows
 
@@ -117,6 +118,35 @@ def test_a_script_is_what_runs_it(event: str, programs: Path) -> None:
     (found,) = rows(f'probe process("script").{event} {{ println(1) }}', "process")
     assert found["file"] == str(programs / "tool")
     assert found["point"] == f'process("{programs / "tool"}").{event}'
+
+
+@pytest.mark.parametrize("point", ["begin", "syscall", 'function("work")'])
+@pytest.mark.parametrize("first_line", ["#! /usr/bin/env tool", "#! /usr/bin/env shim"])
+def test_a_script_that_stands_for_a_program(
+    first_line: str, point: str, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As managers of versions have them: the program of its name is behind it in $PATH."""
+    monkeypatch.setenv("PATH", os.defpath)
+    text = "int work(int n) { return n; } int main(void) { return work(0); }"
+    for name in ("shim", "tool"):
+        (programs / name).unlink(missing_ok=True)
+        compiled(programs, text, "-O0", name=name)
+    shims = programs / "shims"
+    shims.mkdir()
+    script = programs / "script"
+    for path, line in {shims / "shim": "#! /usr/bin/env tool", script: first_line}.items():
+        path.write_text(line + "\n")
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shims}:{programs}")
+    result = run(f'probe process("script").{point} {{ println(1) }}')
+    assert result.program is not None, result.shown()
+    if first_line.endswith("tool"):
+        assert result.codes == []
+        result = run(f'probe process("shim").{point} {{ println(1) }}')
+    (item,) = result.diagnostics.items
+    assert item.code == "W0689"
+    assert f"'{shims}/shim' is a script, run by '{programs}/tool'" == item.message
+    assert f'process("{programs}/shim")' in item.hint
 
 
 def test_the_nearest_program_is_named(programs: Path) -> None:

@@ -182,6 +182,10 @@ Say "sudo" without -E, or set SYSTEMTAP_DIR, or take other users' right to write
     "W0661": """Others can change the kernel's build tree
 Modules are made by the programs and rules in the build tree of the kernel, with your rights: who
 can change it can do what you can.  A tree that is named by -r is taken without a word.""",
+    "W0689": """A script that stands for a program of its name
+Managers of versions (pyenv, rbenv, asdf) put scripts into $PATH that have the names of programs
+and start one of several. A script means the program that runs it, here a shell, and so all other
+scripts of that shell; what it starts is another program, to be named by its path.""",
     "W0690": """A function that is chosen when a program is loaded
 The C library has several versions of functions such as memcpy() and strlen(), and takes the one
 that suits the processor. The symbol of that name is the code that chooses: it runs once for each

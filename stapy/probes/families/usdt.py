@@ -64,7 +64,10 @@ class UsdtFamily:
         heads = programs.heads(point, services, may_have_marks)
         matches: list[Match] = []
         for head in heads:
-            for mark in _matching(head, name, provider, services):
+            marks = _matching(head, name, provider, services)
+            if marks:
+                head.warn(point, services)
+            for mark in marks:
                 optional = point.optional or point.sufficient
                 site = MarkSite(head.file, head.program, head.pid, optional, mark)
                 shown = f".provider({quote_name(mark.provider)})" if provider is not None else ""

@@ -82,6 +82,7 @@ class UprobeFamily:
             matches += placed
             if "return" in found:
                 armable.warn_of_exceptions(found["return"], head.file, services)
+            head.warn(point, services)
             armable.warn_of_width(point.components[-1], head, len(placed), services)
         if failure is not None and not matches:
             raise failure
