@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo.user import processes
+from stapy.debuginfo.user import mangled, processes
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
@@ -237,6 +237,10 @@ def _by_symbols(
 def _named(pattern: str, table: FunctionTable) -> list[UserFunction]:
     """Select functions of a name, or of a pattern: each once, by its best name that matches."""
     found = table.matching(pattern)
+    if not found and "::" in pattern:
+        every = table.matching("*")
+        meant = mangled.matching(pattern, (row.name for row in every))
+        found = [row for row in every if row.name in meant]
     if not any(char in pattern for char in WILDCARDS):
         return list({function.address: function for function in reversed(found)}.values())[::-1]
     by_address: dict[int, UserFunction] = {}
