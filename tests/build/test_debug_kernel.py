@@ -61,7 +61,7 @@ class Place:
             (programs / name).chmod(0o755)
         merge = folder / "linux/scripts/kconfig/merge_config.sh"
         merge.parent.mkdir(parents=True)
-        merge.write_text("#!/bin/sh\nfor one; do :; done\nprev=$2; cat $3 >>$prev\n")
+        merge.write_text('#!/bin/sh\nshift\nmerged=$1\nshift\ncat "$@" >>"$merged"\n')
         merge.chmod(0o755)
         self.sources = folder / "linux-source-6.1.tar.xz"
         with tarfile.open(self.sources, "w:xz") as archive:
@@ -140,6 +140,29 @@ def test_a_whole_build(place: Place) -> None:
     assert found[f"kernels/lib/modules/{RELEASE}/x.ko"] == "1\n"
     assert found["kernels/usr/src/linux-debug/vmlinux"] == "1\n"
     assert all(name.startswith("kernels/") for name in found)
+
+
+def test_the_kinds_are_beside_each_other(place: Place) -> None:
+    """Each has options, a tree and a release of its own, and stays when the other one is made."""
+    place.run("kasan", BUILD="1")
+    first = place.contents()
+    status, stdout, stderr = place.run("kcsan", BUILD="2", NAMED="6.1.1-racing")
+    assert (status, stdout) == (0, "6.1.1-racing\n"), stderr
+    assert "not possible" not in stderr
+    found = place.contents()
+    assert {name: text for name, text in found.items() if name in first} == first
+    last = dict(
+        line.split("=", 1)
+        for line in found["kernels/boot/config-6.1.1-racing"].splitlines()
+        if "=" in line and not line.startswith("#")
+    )
+    assert (last["CONFIG_KASAN"], last["CONFIG_KCSAN"]) == ("n", "y")
+    assert last["CONFIG_LOCALVERSION"] == '"-racing"'
+    assert found["kernels/lib/modules/6.1.1-racing/build"] == "/usr/src/linux-debug-kcsan"
+    before = place.log.read_text()
+    assert place.run("kasan", BUILD="3")[1] == place.run(BUILD="3")[1] == f"{RELEASE}\n"
+    assert place.run("kcsan", BUILD="3")[1] == "6.1.1-racing\n"
+    assert place.log.read_text() == before
 
 
 def test_what_is_there_is_not_built_again(place: Place) -> None:
