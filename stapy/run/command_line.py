@@ -173,6 +173,11 @@ def _set(options: RunOptions, word: str, text: str) -> None:
     if not text:
         raise UsageError(f"option '{word}' needs a value")
     value: object = text
+    if word == "-b" and text.endswith(".ko"):
+        raise UsageError(
+            "option '-b' needs the megabytes of a buffer; a module that was made with -b writes a"
+            " file for each processor without it"
+        )
     if word in _NUMBERS:
         value = number(word, text, *_NUMBERS[word])
     elif word == "-T":

@@ -46,10 +46,13 @@ def _compare(module_path: str, options: RunOptions, hands: Hands) -> int:
     from . import effect
 
     messages = _printer(options)
+    is_first = True
     with Signals() as signals:
 
         def session(once: RunOptions, make_target: Callable[[str, bool], TargetProcess]) -> int:
+            nonlocal is_first
             told = _printer(once)
+            told.is_quiet, is_first = not is_first, False
             _run(ModuleFile(module_path), once, told, signals, hands, make_target=make_target)
             return told.errors
 

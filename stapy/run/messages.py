@@ -32,6 +32,7 @@ class MessagePrinter:
         self.json = as_json  # each message is an object on a line
         self.warnings = tells_warnings
         self.verbose = verbose
+        self.is_quiet = False  # only errors are news: the rest was told by a session like this one
         self.listener: Optional[Callable[[str, str], None]] = None  # hears kinds and texts as well
         self.in_line: Optional[Callable[[], bool]] = None  # asked before a message: output is
         self._colors = _colors() if _is_wanted(color) else {}
@@ -49,6 +50,8 @@ class MessagePrinter:
 
     def log(self, text: str) -> None:
         """Print a text as it is."""
+        if self.is_quiet and not self.verbose:
+            return
         self.progress("")
         self._tell("log", text)
         self._begin_line()

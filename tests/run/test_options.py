@@ -57,6 +57,7 @@ def test_parse(line, field, value):
         ("--info=x m.ko", "option '--info' takes no value"),
         ("--message-format=jsn m.ko", "Invalid message format 'jsn'"),
         ("-x 0 m.ko", "Invalid value '0' for -x"),
+        ("-b m.ko", "a module that was made with -b writes a file for each processor without it"),
         ("-x one m.ko", "Invalid value 'one' for -x"),
         ("-b 5000 m.ko", "Invalid value '5000' for -b"),
         *(

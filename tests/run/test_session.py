@@ -66,6 +66,7 @@ class FakeModule(threading.Thread):
 
 
 ARMED = ("say", "started 0")
+IGNORED_BEHIND = (signal.SIGINT, signal.SIGQUIT)  # POSIX, "Asynchronous AND-OR Lists"
 EXIT = ("say", "exit")
 
 
@@ -369,6 +370,19 @@ def test_quit_detaches_without_stop(play):
     module_heard = play(script)
     assert module_heard[2] == ["start 0", "detach"]
     assert module_heard[3].detached
+
+
+def test_quit_detaches_what_a_shell_has_started_behind_it(play):
+    """Whose script has no job control: it has SIGINT and SIGQUIT ignored."""
+    ignored = {number: signal.signal(number, signal.SIG_IGN) for number in IGNORED_BEHIND}
+    try:
+        _, _, heard, session = play(
+            [ARMED, ("call", lambda: os.kill(os.getpid(), signal.SIGQUIT))], timeout=60
+        )
+    finally:
+        for number, handler in ignored.items():
+            signal.signal(number, handler)
+    assert heard == ["start 0", "detach"] and session.detached
 
 
 def test_quit_detaches_from_a_session_that_was_attached_to():

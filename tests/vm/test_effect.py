@@ -15,7 +15,11 @@ pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 SCRIPTS = {
     # A second for the command's two calls: more than any busy host adds to all runs of one kind.
-    "costly": "probe syscall.umask { if (pid() == target()) { mdelay(500); println(pid()) } }",
+    "costly": """
+        global n
+        probe timer.ms(50) { n++ } # is skipped while the other one has the processor
+        probe syscall.umask { if (pid() == target()) { mdelay(500); println(pid()) } }
+    """,
     "short": "probe syscall.umask { if (pid() == target()) exit() }",
     "wrong": 'probe syscall.umask { if (pid() == target()) error("as was asked") }',
 }
@@ -60,4 +64,5 @@ def test_a_comparison(guest: Machine, modules: dict[str, Path]) -> None:
         "ERROR: nothing was compared: the session ended with errors",
         "WARNING: the command exited with status 3 in 6 of 6 runs",
     ], said
+    assert len([line for line in errors if "what the probes did" in line]) == 1, said
     assert result.left_modules == []
