@@ -49,7 +49,7 @@ NOTHING = (UNKNOWN, 0, SAME, 0)
 _IN_REGISTER, _LOST_LINK = 0, 1
 
 
-class Machine:
+class Convention:
     """Numbers of registers, and where the return address is when a function begins.
 
     ``signal_return`` is the code that handlers of signals return to, where nothing describes it.
@@ -60,9 +60,9 @@ class Machine:
         self.signal_return = signal_return
 
 
-_X86_64 = Machine(6, 7, 16, -8, b"")
+_X86_64 = Convention(6, 7, 16, -8, b"")
 # mov x8, #139; svc #0
-_ARM64 = Machine(29, 31, 30, _IN_REGISTER, struct.pack("<II", 0xD2801168, 0xD4000001))
+_ARM64 = Convention(29, 31, 30, _IN_REGISTER, struct.pack("<II", 0xD2801168, 0xD4000001))
 MACHINES = {62: _X86_64, 183: _ARM64}  # by ``e_machine``
 # What a file may be made of to cost its reader time: no linker makes more of these.
 _LETTERS = 64  # of what a common part has
@@ -103,7 +103,7 @@ def _cfa_expression(code: bytes) -> Place:
 class FrameReader:
     """Reads one section of descriptions."""
 
-    def __init__(self, data: bytes, address: int, machine: Machine = _X86_64) -> None:
+    def __init__(self, data: bytes, address: int, machine: Convention = _X86_64) -> None:
         self.data = data
         self.address = address
         self.machine = machine

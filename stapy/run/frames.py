@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, List, Tuple
 
-    from .eh_frame import Machine, Row, Rule
+    from .eh_frame import Convention, Row, Rule
 
 _SIGNAL = (SIGNAL, 0, SAME, 0)
 _VDSO = 1 << 16  # bytes of one, at most
@@ -57,7 +57,7 @@ def rows_of(file: UserFile) -> "List[Row]":
     return flat or _signal_returns(file, machine)
 
 
-def _signal_returns(file: UserFile, machine: "Machine") -> "List[Row]":
+def _signal_returns(file: UserFile, machine: "Convention") -> "List[Row]":
     """Describe where handlers of signals return to, in a file that has no descriptions: a vdso.
 
     It is found by the instruction before it, as for the return address of a call.
