@@ -37,6 +37,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ('process("~/tool").begin { println(1) }', "/tool"),
         ('process("{path}").statement("hints.c:3") { println(1) }', '"*@hints.c:3"'),
         ('process("{path}").function("main") { println(@var("hitz")) }', "'hits'"),
+        ('process("{path}").function("main") { println($hitz) }', '@var("hits")'),
         ('process("{path}").function("nothing") { println($$parm$$) }', "'$$parms'"),
         ('process("{path}").function("nothing") { println(a + 1) }', "'$a'"),
         ('process("{path}").function("nothing").return { println($return) }', "(void)"),
@@ -255,6 +256,8 @@ def test_a_variable_in_a_namespace(tmp_path: Path) -> None:
         point = f'probe process("{path}").function("main")'
         result = run(f'{point} {{ println(@var("{name}")) }}')
         assert result.diagnostics.items[0].hint == f"did you mean '{whole}'?"
+        result = run(f"{point} {{ println(${name}) }}")
+        assert result.diagnostics.items[0].hint == f'did you mean @var("{whole}")?'
         found = run(f'{point} {{ println(@var("{whole}")) }}')
         assert found.program is not None, found.shown()
 

@@ -157,14 +157,22 @@ def _hint_of_program(low: Context, name: str, path: str) -> str:
     programs = low.services.debuginfo.programs
     if namedfiles.unfit(low, path):
         return search.near_path(path)
+    if programs.dwarf_at(path) is None:
+        return programs.missing_hint(programs.open(path))
+    near = near_in_program(low, name, path)
+    return f"did you mean {listed(near)}?" if near else ""
+
+
+def near_in_program(low: Context, name: str, path: str) -> list[str]:
+    """List the variables of a program, with debug information, that a name is nearly one of."""
+    programs = low.services.debuginfo.programs
     file, dwarf = programs.open(path), programs.dwarf_at(path)
     if dwarf is None:
-        return programs.missing_hint(file)
+        return []
     known = {*dwarf.index.variables_like(name), *programs.data(file).names}
     inner = sorted(dwarf.index.variables_within(name))[:6]
-    near = [row for row in inner + nearest(name, known, 6)
+    return [row for row in inner + nearest(name, known, 6)
             if of_other_file(path, row, low.services) is not None][:2]  # fmt: skip
-    return f"did you mean {listed(near)}?" if near else ""
 
 
 def _near(low: Context, name: str, module: str | None) -> list[str]:

@@ -13,7 +13,7 @@ from stapy.elaborate.lower import casts, texts
 from stapy.elaborate.lower.casts import current_scope
 from stapy.elaborate.lower.chains import Place, follow, place_of, rvalue
 from stapy.elaborate.lower.entries import saved
-from stapy.elaborate.lower.globalvars import local_of, of_unit, var_place
+from stapy.elaborate.lower.globalvars import local_of, near_in_program, of_unit, var_place
 from stapy.elaborate.lower.groups import group
 from stapy.elaborate.lower.pending import Pending
 from stapy.elaborate.lower.values import finish
@@ -173,6 +173,12 @@ def _way_out(low: Context, node: n.Target, scope: TargetScope) -> Callable[[Diag
             item.hint = way
         elif way and way != item.hint:  # what was meant may be one that only DWARF knows
             item.notes.append(way)
+        if scope.is_user and scope.constant is not None:
+            near = near_in_program(low, node.name[1:], scope.module)
+            inner = [name for name in near if name.endswith(f"::{node.name[1:]}")]
+            if inner or (near and not item.hint):
+                shown = [f'@var("{name}")' for name in inner or near]
+                item.hint = f"did you mean {' or '.join(shown)}?"
         alias(item)
 
     return explain
