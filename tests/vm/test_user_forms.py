@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from stapy.paths import data_dir
 from stapy.vm.machine import Machine
 from tests.debuginfo.dwarf.samples import extracted
 from tests.debuginfo.user.sources import built, compiled
@@ -261,3 +262,60 @@ def test_methods_that_llvm_calls_in_its_own_way(
         "310 coins, 590, 165200",
         "status 0",
     ], result.stderr.decode()
+
+
+CONDITIONS = r"""
+#define _SDT_HAS_SEMAPHORES
+#include <sys/sdt.h>
+#include <stdio.h>
+#include <unistd.h>
+volatile unsigned short ours_turn_semaphore __attribute__((section(".probes")));
+volatile unsigned short ours_last_semaphore __attribute__((section(".probes")));
+__attribute__((noipa)) int work(int n) { return n + 1; }
+__attribute__((noipa)) void phase(int armed, int number)
+{
+	asm volatile("" :: "r"(armed), "r"(number) : "memory");
+}
+int main(void)
+{
+	for (int number = 0; number < 5; number++) {
+		int armed = number & 1;
+
+		phase(armed, number);
+		for (int tries = 0; tries < 6000 && ours_turn_semaphore != armed; tries++)
+			usleep(10000);
+		usleep(300000); /* what else is armed or disarmed by then, in the same round */
+		for (int n = 0; n < 4; n++) {
+			work(n); /* LINE */
+			STAP_PROBE1(ours, turn, n);
+		}
+		STAP_PROBE1(ours, last, number);
+	}
+	return 0;
+}
+"""
+CONDITIONS_SCRIPT = """
+global on, marks, entries, returns, kept, lines
+probe process("{path}").function("phase") {{ on = int_arg(1) }}
+probe process("{path}").mark("turn") if (on) {{ marks += $arg1 }}
+probe process("{path}").function("work") if (on) {{ entries += int_arg(1) }}
+probe process("{path}").function("work").return if (on) {{ returns += returnval() }}
+probe process("{path}").function("work").return if (on) {{ kept += @entry(int_arg(1)) }}
+probe process("{path}").statement("main@*:{line}") if (on) {{ lines++ }}
+probe process("{path}").mark("last") {{
+	printf("%d: %d %d %d %d %d\\n", $arg1, marks, entries, returns, kept, lines)
+	marks = entries = returns = kept = lines = 0
+}}
+"""
+
+
+def test_conditions_arm_and_disarm(guest: Machine, release: str, tmp_path: Path) -> None:
+    """Marks, entries, returns, statements; the program sees by the mark's counter that it is."""
+    include = f"-I{data_dir('include')}"
+    path = compiled(tmp_path, CONDITIONS, include, "-g", "-O1", name="turns")
+    line = next(at for at, row in enumerate(CONDITIONS.splitlines(), 1) if "/* LINE */" in row)
+    modules = make(release, tmp_path, conditions=CONDITIONS_SCRIPT.format(path=path, line=line))
+    lines, result = shell(guest, modules, f"$run -c {path} $conditions; echo status $?")
+    assert lines == [
+        f"{number}: {'6 6 10 6 4' if number & 1 else '0 0 0 0 0'}" for number in range(5)
+    ] + ["status 0"], result.stderr.decode()
