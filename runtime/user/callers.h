@@ -2,12 +2,12 @@
 /*
  * Functions of programs probed only when certain others call them (.callee, .callees).
  *
- * callers[0] is the number of frames. Three numbers follow that say how the frame at the probed
+ * callers[0] is the number of frames. Four numbers follow that say how the frame at the probed
  * place is left: whether its address counts from the frame pointer (or else from the stack
- * pointer), how far it is, and how far from it the caller's frame pointer is saved (0: it is in
- * the register). The frames follow, innermost first, each as the number of its alternatives and
- * four numbers for each: how far its return address is from the probed place, and the three
- * that say how the caller's frame is left in its turn.
+ * pointer), how far it is, how far from it the caller's frame pointer is saved, and how far the
+ * return address (0: it is in its register). The frames follow, innermost first, each as the number
+ * of its alternatives and five numbers for each: how far its return address is from the probed
+ * place, and the four that say how the caller's frame is left in its turn.
  */
 #ifndef STAPY_USER_CALLERS_H
 #define STAPY_USER_CALLERS_H

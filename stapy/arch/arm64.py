@@ -42,8 +42,7 @@ ARM64 = Architecture(
     # The processor traps before the access, and the kernel steps over it only where perf's own
     # handler is told of it: with another one the same instruction would trap for ever.
     watchpoints=0,
-    # Calls on the stack are told by what frames of x86-64 look like.
-    refused=("uprobe.callee", "uprobe.callees", "bpf"),
+    refused=(),
     reads_dwarf=False,
     follows_code=False,
     machine=Emulator(

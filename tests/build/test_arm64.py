@@ -33,15 +33,13 @@ SCRIPTS = {
     "perf": "probe perf.sw.cpu_clock { println(1) }",
     "procfs": 'probe procfs("x").read { $value = "1" }',
     "netfilter": "probe netfilter.ipv4.pre_routing { println($hooknum) }",
+    "bpf": 'probe bpf.program("x*").type("xdp").return { println($return, @entry($ctx)) }',
     "process": "probe process.begin { println(pid()) } probe process.syscall { println($syscall) }",
     "guru": 'probe kernel.function("vfs_read") { $count = 3 } '
     'probe kernel.function("vfs_read").return { $return = 4 }',
 }
 # What is refused, and the words for it.
 REFUSED = {
-    "callee": ('probe process("/bin/ls").function("main").callee("x") { }',
-               ".callee probes are not made for arm64"),
-    "bpf": ("probe bpf.program(\"x\") { }", "bpf probes are not made for arm64"),
     "watchpoint": ('probe kernel.data("jiffies").write { print_backtrace() }',
                    "probes of watched places are not made for arm64"),
     "process.data": ('probe process.data(0x1000).rw { println(1) }',

@@ -108,12 +108,13 @@ def test_calls_are_told_by_the_frames_around_them(path: Path) -> None:
     found = {
         row["point"].partition("callee(")[2][1:5]: row["callers"] for row in rows(text, "uprobe")
     }
-    assert found["midd"][:4] == [1, 0, 8, 0]
+    assert found["midd"][:5] == [1, 0, 8, 0, -8]
     leaf = found["leaf"]
-    assert leaf[:4] == [2, 0, 8, 0]
-    assert leaf[4] in (1, 2)
-    assert leaf[6] == 0  # by the stack pointer
-    assert leaf[7] >= 16
+    assert leaf[:5] == [2, 0, 8, 0, -8]
+    assert leaf[5] in (1, 2)
+    assert leaf[7] == 0  # by the stack pointer
+    assert leaf[8] >= 16
+    assert leaf[10] == -8
 
 
 @pytest.mark.parametrize(

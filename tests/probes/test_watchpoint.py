@@ -114,15 +114,6 @@ def test_machines_without_registers_that_probes_can_use(
     assert "not made for arm64" in result.diagnostics.items[0].message
 
 
-def test_what_is_made_instead_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Services, "machine", ARM64)
-    (error,) = run(
-        'probe process("/bin/sh").function("main").callee("f") { println(1) }'
-    ).diagnostics.items
-    assert (error.code, error.message) == ("E0265", ".callee probes are not made for arm64")
-    assert error.hint == 'process("PATH").function("NAME") is made for it'
-
-
 @pytest.mark.parametrize("what", ["write", "execute"])
 @pytest.mark.parametrize(("number", "codes"), [(4, []), (5, ["W0609"])])
 def test_more_than_there_are_registers(number: int, codes: list[str], what: str) -> None:

@@ -131,7 +131,59 @@ void _start(void)
 	call(93, run(2) > 0 ? 0 : 1, 0, 0);
 }}
 """
-SOURCES = {"functions": FUNCTIONS, "bare": FUNCTIONS, "marks": MARKS, "stacks": STACKS}
+# Calls of one function out of several: straight, at two places, below a frame of no fixed size, at
+# the end of a recursion.
+CALLERS = f"""\
+{_CALL}
+#define OPAQUE __attribute__((noipa))
+static volatile int sum;
+
+OPAQUE int leaf(int n) {{ return n + 1; }}
+OPAQUE int middle(int n) {{ int r = leaf(n) * 3; return r + sum; }}
+OPAQUE int other(int n) {{ return leaf(n) + leaf(n + 1); }}
+OPAQUE int wide(int n)
+{{
+	volatile char room[n * 16];
+
+	room[0] = n;
+	return middle(n) + room[0];
+}}
+OPAQUE int through(int n);
+OPAQUE int deep(int n)
+{{
+	int r = n > 1 ? through(n - 1) + 1 : leaf(100);
+	return r * 2;
+}}
+OPAQUE int through(int n) {{ return deep(n) + 1; }}
+OPAQUE int run(int n)
+{{
+	sum += middle(n);
+	sum += other(n + 1);
+	sum += wide(n + 3);
+	sum += deep(n + 1);
+	return sum;
+}}
+void _start(void)
+{{
+	call(93, run(1) > 0 ? 0 : 1, 0, 0);
+}}
+"""
+SOURCES = {
+    "functions": FUNCTIONS,
+    "bare": FUNCTIONS,
+    "marks": MARKS,
+    "stacks": STACKS,
+    "callers": CALLERS,
+    "signed": CALLERS,
+}
+_POINTERLESS = ("-g", "-fomit-frame-pointer")
+# What each is compiled with, -g where nothing stands here.
+_OPTIONS = {
+    "bare": ("-g0",),
+    "stacks": _POINTERLESS,
+    "callers": _POINTERLESS,
+    "signed": ("-g", "-mbranch-protection=standard"),
+}
 
 
 def compiler() -> str:
@@ -148,8 +200,7 @@ def made(folder: Path) -> dict[str, Path]:
         source.write_text(text)
         words = [
             *(
-                "-g0" if name == "bare" else "-g",
-                *(("-fomit-frame-pointer",) if name == "stacks" else ()),
+                *_OPTIONS.get(name, ("-g",)),
                 "-O1",
                 "-nostdlib",
                 "-static",

@@ -326,7 +326,7 @@ def run_built(
     """Pass 5 of a made module in a guest; ``before`` as in `run_script`."""
     if built.module is None:
         return ScriptResult(built.status or 1, built.stdout, built.stderr)
-    options = run_options(words)
+    options = run_options(_brought(guest, words))
     options.module = guest.push(built.module)
     watched = watch.wanted(guest.release)
     if watched:
@@ -345,6 +345,14 @@ def run_built(
     ended = ScriptResult.of(built, result)
     ended.sleeping = sleeping
     return ended
+
+
+def _brought(guest: Machine, words: list[str]) -> list[str]:
+    """Bring the programs that words name from here to a guest that does not see this tree."""
+    if not guest.kernel.is_foreign():
+        return words
+    ours = re.compile(rf"{re.escape(str(ROOT))}/tests/[\w./-]+")
+    return [ours.sub(lambda path: guest.push(Path(path[0])), word) for word in words]
 
 
 @functools.cache

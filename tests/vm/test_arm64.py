@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,10 @@ from stapy.vm.machine import Machine
 from stapy.vm.qemu import check
 from tests.vm import arm64_programs
 from tests.vm.harness import WATCHDOGS, Builds, build, check_case, run_built, told_case
+from tests.vm.safety import test_bpf
 from tests.wall.rows import texts
 
+BpfTest = Callable[[Machine, str, Path], None]
 RELEASE = os.environ.get("STAPY_TEST_ARM64", "")
 FAMILIES = ("begin, end", "timer", "function", "function.return", "kprobe", "tracepoint", "syscall",
             "backtrace", "kprocess", "process", "procfs", "embedded C")  # fmt: skip
@@ -207,6 +209,51 @@ probe end {
   printf("%d stacks\\n", found)
 }
 """
+# Which call it was, by return addresses: in the link register, on the stack, signed, or put aside
+# by return probes of the callers.
+CALLEES = """\
+# command: {PROGRAM}
+# expect: ^deep leaf 100: 1$
+# expect: ^deep leaf = 101: 1$
+# expect: ^middle leaf 1: 1$
+# expect: ^middle leaf 1 = 2: 1$
+# expect: ^middle leaf 4: 1$
+# expect: ^middle leaf 4 = 5: 1$
+# expect: ^run middle leaf 1: 1$
+# expect: ^run other leaf 2: 1$
+# expect: ^run other leaf 3: 1$
+# expect: ^through deep leaf 100: 1$
+# expect: ^wide middle leaf 4: 1$
+# expect: ^11 kinds, middles 2$
+global told, kinds, middles
+probe process("{PROGRAM}").function("middle").callee("leaf") {
+  told[sprintf("middle leaf %d", $n)]++
+}
+probe process("{PROGRAM}").function("run").callees(2) {
+  if (!isinstr(pp(), "callee(\\"leaf")) next
+  told[sprintf("run %s leaf %d", isinstr(pp(), "middle@") ? "middle" : "other", $n)]++
+}
+probe process("{PROGRAM}").function("middle").callee("leaf").return {
+  told[sprintf("middle leaf %d = %d", @entry($n), $return)]++
+}
+probe process("{PROGRAM}").function("wide").callees(2) {
+  if (isinstr(pp(), "callee(\\"leaf")) told[sprintf("wide middle leaf %d", $n)]++
+}
+probe process("{PROGRAM}").function("through").callees(2) {
+  if (isinstr(pp(), "callee(\\"leaf")) told[sprintf("through deep leaf %d", $n)]++
+}
+probe process("{PROGRAM}").function("deep").callee("leaf") {
+  told[sprintf("deep leaf %d", $n)]++
+}
+probe process("{PROGRAM}").function("deep").callee("leaf").return {
+  told[sprintf("deep leaf = %d", $return)]++
+}
+probe process("{PROGRAM}").function("middle").return { middles++ }
+probe end {
+  foreach ([what+] in told) { printf("%s: %d\\n", what, told[what]); kinds++ }
+  printf("%d kinds, middles %d\\n", kinds, middles)
+}
+"""
 # Programs and libraries of the guest's own file tree: bash, its libc, Python with its marks.
 OWN = """\
 # args: --vm={release}
@@ -253,6 +300,8 @@ SCRIPTS = {
     "variables": VARIABLES,
     "marks": MARKS,
     "stacks": STACKS,
+    "callees": CALLEES.replace("{PROGRAM}", "{callers}"),
+    "callees, signed": CALLEES.replace("{PROGRAM}", "{signed}"),
     "own programs": OWN,
     "own stacks": OWN_STACKS,
 }
@@ -307,6 +356,21 @@ def test_family(
     case = told_case(file, script, tmp_path)
     made = build(arm64.release, case.words(), builds.folder())
     check_case(case, run_built(arm64, made, case.words(), case.timeout))
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        test_bpf.test_values,
+        test_bpf.test_what_cannot_be_probed,
+        test_bpf.test_storm,
+        test_bpf.test_a_call_that_sleeps,
+        test_bpf.test_programs_that_come_and_go,
+    ],
+)
+def test_bpf_programs(arm64: Machine, tmp_path: Path, test: BpfTest) -> None:
+    """What is so on the other machine: the kernel's trampolines are written for each."""
+    test(arm64, RELEASE, tmp_path)
 
 
 def test_what_the_guest_is(arm64: Machine) -> None:

@@ -171,12 +171,18 @@ def _tried(
     scripts = texts()
     for number, (name, case) in enumerate(families()):
         file = folder / f"{number}.stp"
-        # What is optional would be left out without a word where a family is refused.
-        is_own = architecture_of_debian(release) in (None, host())
-        text = scripts[name] if is_own else scripts[name].replace(")? {", ") {")
-        file.write_text(text)
         case.path = file
-        yield name, _cell(release, [*case.words(), *words], case, machine, folder / str(number))
+        command = [*case.words(), *words]
+        # What is optional would be left out without a word where a family is refused.
+        needed = scripts[name].replace(")? {", ") {")
+        if needed != scripts[name] and architecture_of_debian(release) not in (None, host()):
+            file.write_text(needed)
+            made = build(release, ["--message-format=json", *command], folder)
+            if made.module is None:
+                yield name, _refusal(made.stderr)
+                continue
+        file.write_text(scripts[name])
+        yield name, _cell(release, command, case, machine, folder / str(number))
 
 
 def _cell(

@@ -137,9 +137,8 @@ In `procfs.read` it is set (`$value = …`, `$value .= …`), in `procfs.write` 
 written.""",
     "E0265": """Probes of this family are not made for this architecture
 Modules for arm64 have all families but those of debug registers (`.data(…)`), which trap there
-before the access and for ever where the handler is not the kernel's own, and bpf; of programs all
-but `.callee` and `.callees`, which read frames. docs/decisions/architectures.md says what they
-wait for.""",
+before the access and for ever where the handler is not the kernel's own.
+docs/decisions/architectures.md says what they wait for.""",
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number or out of its range, or the debug information found
 is damaged: the message says which. For damaged debug information install the package again, and

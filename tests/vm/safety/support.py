@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from stapy.vm.machine import COMPLAINED, EXITED, Machine, VmResult
@@ -13,7 +14,7 @@ LONG = os.environ.get("STAPY_LONG") == "1"
 # run: the consumer; the functions are for tests that count.
 PRELUDE = f"""
 export PYTHONPATH=/run/stapy/lib
-run='{CONSUMER}'
+run='{CONSUMER}' python={sys.executable}
 cd $(mktemp -d) # what the host has in /tmp is seen in here
 now() {{ cut -d' ' -f1 /proc/uptime | tr -d .; }} # in hundredths of a second
 wait_for() {{ # wait for a condition, two minutes at most; longer where all is slow
@@ -93,6 +94,12 @@ def make(release: str, folder: Path, **scripts: str | tuple[str, ...]) -> dict[s
     return made
 
 
+def _own(guest: Machine) -> str:
+    """Name the programs of a guest that has none of this machine's."""
+    words = guest.consumer_command()
+    return f"run='{' '.join(words)}' python={words[0]}\n"
+
+
 def shell(
     guest: Machine,
     modules: dict[str, Path],
@@ -100,13 +107,16 @@ def shell(
     seconds: float = 60,
     asked: frozenset[str] = frozenset(),
 ) -> tuple[list[str], VmResult]:
-    """Run shell commands that know ``$run`` and each module by ``$NAME``; the lines they print.
+    """Run shell commands that know ``$run``, ``$python`` and each module by ``$NAME``.
+
+    Returns the lines that they print.
 
     ``asked`` are the kinds of complaint (`classify`) that the commands make the kernel utter.
     """
     places = "".join(f"{name}={guest.push(path)}\n" for name, path in modules.items())
     tries = f"tries={150 * patience(guest)}\n"
-    words = ["sh", "-c", tools(guest) + tries + PRELUDE + places + text]
+    start = f"{PRELUDE}{_own(guest)}" if guest.kernel.is_foreign() else tools(guest) + PRELUDE
+    words = ["sh", "-c", tries + start + places + text]
     result = guest.run(words, cwd="/tmp", timeout=seconds * patience(guest))
     complained = {kind for kind, _ in result.complaints} - asked
     assert result.kind in (EXITED, COMPLAINED) and not complained, (

@@ -13,19 +13,27 @@ from tests.vm.safety.support import figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
+PROGRAMS = ROOT / "tests/vm/cases/programs/bpf_programs.py"
 # bpf WORDS…: one command for the loader, whose answers are lines of `told`.
-LOADER = f"""
+LOADER = """
 mkfifo commands
-{sys.executable} -IS {ROOT}/tests/vm/cases/programs/bpf_programs.py <commands >told 2>failed &
+$python -IS $programs <commands >told 2>failed &
 exec 3>commands
 asked=0
-bpf() {{
+bpf() {
     echo "$*" >&3; asked=$((asked + 1))
     wait_for '[ $(wc -l <told) -ge '$asked' ] || [ -s failed ]'; cat failed >&2
-}}
-answer() {{ bpf "$@"; tail -n 1 told; }}
-armed() {{ wait_for 'grep armed out >/dev/null || [ -s err ]'; }}
+}
+answer() { bpf "$@"; tail -n 1 told; }
+armed() { wait_for 'grep armed out >/dev/null || [ -s err ]'; }
 """
+
+
+def loader(guest: Machine) -> str:
+    """Return shell commands that start the loader of a guest."""
+    foreign = guest.kernel.is_foreign()
+    return f"programs={guest.push(PROGRAMS) if foreign else PROGRAMS}\n{LOADER}"
+
 
 # Timers are heard when all probes are armed; begin probes run before that.
 ARMED = 'probe timer.ms(20) { if (!armed++) println("armed") } global armed\n'
@@ -80,7 +88,7 @@ X
     grep gave told; asked=$(wc -l <told); answer count before; answer count after
     answer run xdp_sub 1; answer count before; loaded values
     """
-    lines, result = shell(pair, modules, LOADER + text, 240)
+    lines, result = shell(pair, modules, loader(pair) + text, 240)
     assert not result.stderr, result.stderr.decode()
     tag = lines[0].split()[-1]
     one, two = 'bpf.program("xdp_with_a_name_of_many_letters")', 'bpf.program("xdp_sub")'
@@ -141,7 +149,7 @@ def test_what_cannot_be_probed(pair: Machine, release: str, tmp_path: Path) -> N
     done
     answer run replaced 1
     """
-    lines, _ = shell(pair, modules, LOADER + text, 240)
+    lines, _ = shell(pair, modules, loader(pair) + text, 240)
     told = "\n".join(lines)
     start, none = "probe bpf.program(", "registration error: no running BPF program matches"
     for wanted in (
@@ -193,7 +201,7 @@ X
     bpf stop
     answer run storm_1 1
     """
-    lines, _ = shell(pair, modules, LOADER + text, 300)
+    lines, _ = shell(pair, modules, loader(pair) + text, 300)
     expected = {"hits": 12000, "returns": 6000, "kept": 6000, "right": 6000}
     assert figures(lines[:4]) == expected, lines
     assert lines[4:] == ["ended=0", "ended=137", "left=0", "storm_1 gave 42"]
@@ -217,7 +225,7 @@ def test_a_call_that_sleeps(pair: Machine, release: str, tmp_path: Path) -> None
     rm -f out err; $run $sleeps >out 2>err & run_pid=$!
     armed; bpf run sleeps 2; kill -INT $run_pid; wait $run_pid; cat out; said
     """
-    lines, _ = shell(pair, modules, LOADER + text, 240)
+    lines, _ = shell(pair, modules, loader(pair) + text, 240)
     expected = ["ended=0", "0", "resolve done", "armed", "armed", "1234 1", "1234 1"]
     assert lines == expected
 
@@ -248,7 +256,7 @@ def test_programs_that_come_and_go(pair: Machine, release: str, tmp_path: Path) 
     kill -INT $run_pid; wait $run_pid; cat out; said
     answer there 501; loaded later
     """
-    lines, _ = shell(pair, modules, LOADER + text, 240)
+    lines, _ = shell(pair, modules, loader(pair) + text, 240)
     tries = int(lines.pop(0)), int(lines.pop(2))
     hits = int(lines.pop(-4)), int(lines.pop(-3))
     told = ["500 is there", "500 is not there", "501 is there", "armed", "saw 1", "saw 2", "2"]
@@ -274,7 +282,7 @@ for number, point in enumerate(sys.argv[1:]):
         'bpf.program("nothing")' >all 2>&1
     sed '/^= 2/,$d' all | grep -v '^= '; sed '1,/^= 2/d' all | grep -c 'none fits'
     """
-    lines, _ = shell(pair, {}, LOADER + text, 240)
+    lines, _ = shell(pair, {}, loader(pair) + text, 240)
     assert lines == [
         'bpf.program("xdp_with_a_name_of_many_letters").type("xdp").return',
         'bpf.program("listed_sub").function("listed_sub")',

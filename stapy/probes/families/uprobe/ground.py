@@ -226,7 +226,7 @@ class ProgramGround:
         """List the calls that must be on the stack; None when that cannot be told."""
         from stapy.probes.families.uprobe.callers import frames
 
-        return self.services.debuginfo.safe(None, frames, call)
+        return self.services.debuginfo.safe(None, frames, call, self.services.machine)
 
     def missing(self, what: str, span: Span) -> PointError:
         """Make the error for missing debug information."""

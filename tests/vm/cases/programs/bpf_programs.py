@@ -26,7 +26,8 @@ import struct
 import sys
 import time
 
-SYSCALL = 321
+# Numbers of bpf(2) and userfaultfd(2).
+SYSCALL, USERFAULTFD = (280, 282) if os.uname().machine == "aarch64" else (321, 323)
 TYPES = {"socket": 1, "xdp": 6, "raw": 17, "tracing": 26, "ext": 28, "syscall": 31}
 CONTEXTS = {"socket": "__sk_buff", "xdp": "xdp_md"}
 FENTRY, FEXIT = 24, 25
@@ -206,7 +207,7 @@ fault_fd = -1
 
 def watch_memory() -> None:
     global fault_fd
-    fault_fd = libc.syscall(323, os.O_CLOEXEC)
+    fault_fd = libc.syscall(USERFAULTFD, os.O_CLOEXEC)
     if fault_fd < 0:
         raise OSError(ctypes.get_errno(), "userfaultfd")
     fcntl.ioctl(fault_fd, 0xC018AA3F, bytearray(struct.pack("<QQQ", 0xAA, 0, 0)))
