@@ -103,7 +103,8 @@ def _place(kernel: Kernel) -> tuple[str, str]:
     """Choose where modules for a kernel are compiled: (place, "") or ("", why not at all)."""
     if kernel.arch != host_name():
         machine = architecture(kernel.arch)
-        compiler = f"{machine.cross if machine else ''}{kernel.compiler}"
+        cross = machine.cross if machine else ""  # newer kernels name their compiler with it
+        compiler = cross + kernel.compiler.removeprefix(cross)
         why = f"it is built with {kernel.compiler}, and there is no {compiler} here"
         return (_HERE, "") if shutil.which(compiler) else ("", why)
     if kernel.compiler and shutil.which(kernel.compiler):
