@@ -16,6 +16,7 @@ if not __package__:
     assert _spec
     assert _spec.loader
     sys.modules["stapy_run"] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules["stapy_run"])
     __package__ = "stapy_run"
 
 from .cli import main

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from stapy import run
 from stapy.run import doors, fit, jsontext, kernel, lacks, loading, maker, refusals, target
 from stapy.run.elf import ModuleFile
 from stapy.run.errors import RunError
@@ -44,6 +45,18 @@ def start(python: str, archive: Path, *words: str) -> subprocess.CompletedProces
     return subprocess.run(
         [python, "-I", "-S", "-c", code], capture_output=True, text=True, check=False, env=env
     )
+
+
+@pytest.mark.parametrize("way", ["file", "folder"])
+def test_an_older_python_is_told_in_one_line(archive: Path, way: str) -> None:
+    place = archive if way == "file" else Path(run.__file__).parent
+    code = "import runpy, sys\nsys.version_info = (3, 6, 15, 'final', 0)\nsys.argv = ['it']\n"
+    code += f"runpy.run_path({str(place)!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-IS", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == "ERROR: stapy-run needs Python 3.9 or newer, this is 3.6\n"
 
 
 def test_the_table_is_that_of_the_package() -> None:
