@@ -120,6 +120,19 @@ static bool leave_signal(struct walk *w)
 }
 
 /*
+ * The kernel's hook: the beginning of the page that it has mapped for breakpoints. Returns that
+ * were left by longjmp() or an exception stay in its list a while, and another frame may end where
+ * theirs did.
+ */
+static bool is_hook(struct walk *w)
+{
+	const struct stapy_user_range *range = stapy_look_range(&w->look, w->ip);
+
+	w->range = NULL;	/* its place may be another's now */
+	return range && range->is_code && !range->is_file && range->start == w->ip;
+}
+
+/*
  * A return address that is hooked, be it by us or by others. We may have interrupted the
  * kernel while it changes the list, so it is read as if it could be anything.
  */
@@ -134,7 +147,8 @@ static noinline void unhook_from(struct walk *w, unsigned long at)
 		if (copy_from_kernel_nofault(&hooked, next, sizeof(hooked)))
 			return;
 		if (hooked.stack == at) {
-			w->ip = hooked.orig_ret_vaddr;
+			if (is_hook(w))
+				w->ip = stapy_user_unsigned(hooked.orig_ret_vaddr);
 			return;
 		}
 	}

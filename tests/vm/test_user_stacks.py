@@ -368,3 +368,40 @@ def test_stacks_as_deep_as_asked_for(guest: Machine, release: str, tmp_path: Pat
     lines, result = shell(guest, modules, f"{kept_tables(tmp_path, path)} $run -c {path} $work")
     names = [line.partition("+")[0] for line in lines]
     assert names[:3] == ["leaf", "middle", "compare"] and "_start" in names, (lines, result.stderr)
+
+
+JUMPS = r"""
+#include <setjmp.h>
+#define APART __attribute__((noipa))
+static volatile int sum;
+static jmp_buf place;
+APART int innocent(int n) { sum += n; return sum; }
+APART int thrower(int n) { sum += n; if (n) longjmp(place, 1); return innocent(n); }
+APART int hooked_caller(int n) { sum++; return thrower(n) + 1; }
+APART int true_caller(int n) { sum++; return innocent(n) + 1; }
+APART int jumps(int n)
+{
+	if (!setjmp(place))
+		return hooked_caller(n);
+	return true_caller(n) + hooked_caller(0);
+}
+int main(void) { return jumps(2) < 0; }
+"""
+AFTER_JUMPS = """
+probe process("{path}").function("innocent") {{ print_ubacktrace_brief() }}
+probe process("{path}").function("thrower").return {{ println("back") }}
+"""
+
+
+def test_returns_that_were_jumped_over(guest: Machine, release: str, tmp_path: Path) -> None:
+    """The kernel keeps what longjmp() left; a frame that ends where that did has its own caller."""
+    path = compiled(tmp_path, JUMPS, "-O2", "-fomit-frame-pointer", name="program")
+    modules = make(release, tmp_path, work=AFTER_JUMPS.format(path=path))
+    lines, result = shell(guest, modules, f"{kept_tables(tmp_path, path)} $run -c {path} $work")
+    names = [line.partition("+")[0] for line in lines]
+    jumped = names.index("true_caller")
+    assert names[jumped - 1 : jumped + 3] == ["innocent", "true_caller", "jumps", "main"], lines
+    hooked = names.index("thrower")
+    found = names[hooked - 1 : hooked + 4]
+    assert found == ["innocent", "thrower", "hooked_caller", "jumps", "main"], lines
+    assert names[-1] == "back", (lines, result.stderr)
