@@ -179,7 +179,10 @@ class FrameReader:
     def follow(self, at: int, end: int, pc: int, cie: Cie) -> "Tuple[List[Row], Place, Place, int]":
         """Follow the instructions of a description; return its rows and the state at its end."""
         data, code, factor = self.data, cie.code, cie.data
-        self._left -= min(end, len(data)) - at
+        size = min(end, len(data)) - at
+        if size < 0:  # what is before them says that it is longer than the whole
+            raise Damaged("instructions begin behind their end")
+        self._left -= size
         if self._left < 0:
             raise Damaged("one part in many places")
         cfa, fp, link = cie.cfa, cie.fp, cie.link
@@ -265,7 +268,9 @@ class FrameReader:
             is_known = self.machine is _X86_64
             found = _cfa_expression(data[at : at + size]) if is_known else (NO_WAY, 0)
             return at + size, found, fp, link
-        if op == 0x2D:  # arm64: signed from here on, or not any more, which the walk need not know
+        # arm64: signed from here on, with the place or without, or not any more, which the walk
+        # need not know
+        if op in (0x2C, 0x2D):
             return at, cfa, fp, link
         if op == 0x2E:
             _, at = unsigned(data, at)

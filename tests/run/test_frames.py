@@ -337,6 +337,38 @@ def test_numbers_and_parts_without_end() -> None:
     assert steps <= 2 * len(data)
 
 
+COMMON = struct.pack("<II", 16, 0) + b"\1zR\0\1\x78\x1e\1\4\0\0\0"  # pointers of 8 bytes
+
+
+def test_what_reaches_behind_the_file_gives_no_time_back() -> None:
+    """A part that says that it is longer than the whole is damaged, and costs what it has."""
+    data = COMMON
+    data += struct.pack("<IIQQ", 30, len(data) + 4, 0x1000, 16) + b"\xff" * 9 + b"\x3f"
+    reader = eh_frame.FrameReader(data, 0, eh_frame.MACHINES[183])
+    reader.read()
+    assert not reader.functions
+    assert reader._left <= 2 * len(data)
+    # The same of a common part, of which instructions follow.
+    data = struct.pack("<II", 24, 0) + b"\1zR\0\1\x78\x1e" + b"\xff" * 9 + b"\x3f" + bytes(2)
+    reader = eh_frame.FrameReader(data, 0)
+    with pytest.raises(leb128.Damaged):
+        reader.cie(0)
+    assert reader._left <= 2 * len(data)
+
+
+@pytest.mark.parametrize("signed", [0x2C, 0x2D])
+def test_return_addresses_that_are_signed(signed: int) -> None:
+    """Both instructions that say so have no operand, and leave the rest as it is."""
+    data = COMMON
+    # the CFA is the stack pointer; advance 1; signed; advance 1; it is 32 bytes away
+    code = bytes((0, 0x0C, 31, 0, 0x41, signed, 0x41, 0x0E, 32))
+    data += struct.pack("<IIQQ", 20 + len(code), len(data) + 4, 0x1000, 16) + code
+    reader = eh_frame.FrameReader(data, 0, eh_frame.MACHINES[183])
+    reader.read()
+    ((_, _, rows),) = reader.functions
+    assert rows == [(0x1000 + 2 * n, (eh_frame.FROM_SP, 32 * n, eh_frame.SAME, 0)) for n in (0, 1)]
+
+
 def test_names_without_end(tmp_path: Path) -> None:
     """Each of many symbols has a name that goes on up to the end of the file."""
     raw = bytearray(compiled(tmp_path, LIBRARY, "-shared", "-fPIC", "-O2").read_bytes())
