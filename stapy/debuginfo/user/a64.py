@@ -106,17 +106,22 @@ def slot_of(code: bytes, at: int, address: int) -> tuple[int, int] | None:
 
 
 def _code_start(file: UserFile, address: int) -> int:
-    """Find where code begins that may lead to a place: notes before it may look like any."""
+    """Find where code begins that may lead to a place: notes before it may look like any.
+
+    A section may begin before the segment that is mapped, and where no instruction does.
+    """
+    rows = file.executable
+    start = next((r.address for r in rows if 0 <= address - r.address < r.file_size), address)
     for section in file.elf.sections:
         if section.flags & SHF_EXECINSTR and 0 <= address - section.address < section.size:
-            return section.address
-    rows = file.executable
-    return next((r.address for r in rows if 0 <= address - r.address < r.file_size), address)
+            return max(start, section.address)
+    return start
 
 
 def _is_within_exclusive(file: UserFile, address: int) -> bool:
     """Tell whether what is before an instruction may have begun an exclusive access."""
     start = max(address - 4 * _NEAR, _code_start(file, address))
+    start += (address - start) % 4
     code = file.read(start, address - start)
     for (word,) in reversed(list(struct.iter_unpack("<I", code[: len(code) & ~3]))):
         if _EXCLUSIVE.has(word):

@@ -136,6 +136,14 @@ def test_what_is_before_the_code_is_none(tmp_path: Path) -> None:
     assert a64.why_not(file, BASE + 4) == ("", False)
 
 
+@pytest.mark.parametrize("start", [BASE - 0x100, BASE - 2, BASE + 1])
+def test_sections_that_begin_where_no_instruction_does(tmp_path: Path, start: int) -> None:
+    """Before what is mapped, or between two places of instructions: what is before is seen yet."""
+    file = program(tmp_path, NOP, LOAD_EXCLUSIVE, 0x11000421, STORE_EXCLUSIVE)
+    file.elf.sections = [Section(".text", 1, 6, start, 120, 0x200, 0, 0, 4, 0)]
+    assert a64.why_not(file, BASE + 8)[1]
+
+
 def test_what_does_nothing() -> None:
     assert a64.is_nop(struct.pack("<I", NOP))
     assert not a64.is_nop(struct.pack("<I", 0xD503245F))
