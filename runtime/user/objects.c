@@ -8,6 +8,7 @@
 #include <linux/random.h>
 #include <linux/uaccess.h>
 
+#include "../arch/user_frame.h"
 #include "../internal.h"
 #include "../line_table.h"
 #include "../transport/control.h"
@@ -16,7 +17,7 @@
 
 #define BUCKETS 1024			/* a power of two */
 #define MAGIC 0x4f555453		/* "STUO" */
-#define VERSION 2
+#define VERSION 3
 #define OWNERS 64
 
 #define MEMORY 64			/* MiB of all tables, without -D STAPY_OBJECT_MEMORY */
@@ -336,7 +337,8 @@ bool stapy_user_range_find(unsigned long address, struct stapy_user_range *range
 			if (range->is_code && S_ISREG(inode->i_mode))
 				stapy_object_ask(area->vm_file);
 		}
-	} else if (range->is_code && is_vdso(area)) {
+	} else if (range->is_code && is_vdso(area) &&
+		   stapy_user_is_64bit(task_pt_regs(current))) {	/* others have one of their own */
 		range->object = smp_load_acquire(&vdso);
 	}
 	return true;

@@ -29,7 +29,7 @@ enum stapy_frame_kind {
 
 /*
  * Where the caller's frame pointer is. The return address is right below the CFA, or, where there
- * is a link register, in it until a pair or it alone is stored at the CFA + by.
+ * is a link register, in it until a pair or it alone is stored at the CFA + 8 by.
  */
 enum stapy_frame_saved {
 	STAPY_SAVED_NOT,		/* still in its register */

@@ -58,7 +58,7 @@ static bool indirect(unsigned long at, u32 offset, unsigned long *cfa)
 static bool end_by_pair(const struct walk *w, const struct stapy_frame_rule *rule,
 			unsigned long *cfa)
 {
-	*cfa = w->fp - rule->by;
+	*cfa = w->fp - 8L * rule->by;
 	return rule->saved == STAPY_SAVED_PAIR && w->fp;
 }
 
@@ -222,7 +222,7 @@ static noinline bool step_without(struct walk *w, const struct stapy_user_range 
 /* What a frame that ends at the CFA returns to, where calls put that into a register. */
 static bool leave_by_link(struct walk *w, const struct stapy_frame_rule *rule, unsigned long cfa)
 {
-	unsigned long at = cfa + rule->by;
+	unsigned long at = cfa + 8L * rule->by;
 
 	switch (rule->saved) {
 	case STAPY_SAVED_NOT:

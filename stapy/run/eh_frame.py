@@ -41,7 +41,8 @@ else:
 # How the CFA is found.
 UNKNOWN, FROM_SP, FROM_FP, AT_FP, AT_SP, PLT, SIGNAL, END, FROM_REGISTER, NO_WAY = range(10)
 # Where the caller's frame pointer is; of a pair the return address follows, of a link it is that
-# alone.  Where they are the same as here the link register has it, where there is one.
+# alone, both so many words from the CFA.  Where they are the same as here the link register has
+# it, where there is one.
 SAME, AT_CFA, AT_FP_OFFSET, LOST, PAIR, LINK = range(6)
 
 NOTHING = (UNKNOWN, 0, SAME, 0)
@@ -50,19 +51,14 @@ _IN_REGISTER, _LOST_LINK = 0, 1
 
 
 class Convention:
-    """Numbers of registers, and where the return address is when a function begins.
+    """Numbers of registers, and where the return address is when a function begins."""
 
-    ``signal_return`` is the code that handlers of signals return to, where nothing describes it.
-    """
-
-    def __init__(self, fp: int, sp: int, ra: int, link: int, signal_return: bytes) -> None:
+    def __init__(self, fp: int, sp: int, ra: int, link: int) -> None:
         self.fp, self.sp, self.ra, self.link = fp, sp, ra, link
-        self.signal_return = signal_return
 
 
-_X86_64 = Convention(6, 7, 16, -8, b"")
-# mov x8, #139; svc #0
-_ARM64 = Convention(29, 31, 30, _IN_REGISTER, struct.pack("<II", 0xD2801168, 0xD4000001))
+_X86_64 = Convention(6, 7, 16, -8)
+_ARM64 = Convention(29, 31, 30, _IN_REGISTER)
 MACHINES = {62: _X86_64, 183: _ARM64}  # by ``e_machine``
 # What a file may be made of to cost its reader time: no linker makes more of these.
 _LETTERS = 64  # of what a common part has
@@ -331,6 +327,10 @@ class FrameReader:
         if found is None or (self.machine.link and link != self.machine.link):
             return (NO_WAY, 0, SAME, 0)
         where, by = found
+        if where in (PAIR, LINK):  # a frame may be large: counted in words
+            if by % 8:
+                return (NO_WAY, 0, SAME, 0)
+            by //= 8
         if not -0x8000 <= by < 0x8000:
             if where in (PAIR, LINK):
                 return (NO_WAY, 0, SAME, 0)

@@ -1,76 +1,70 @@
 """Frame tables: how the caller's frame is found from each place in a file's code.
 
-Made from ``.eh_frame`` (`eh_frame.py`) and packed for the kernel.  Rows are those of the file, not
-of memory: whoever maps it can use them.
+Made from ``.eh_frame`` (`eh_frame.py`), where that has nothing by the code (`undescribed.py`), and
+packed for the kernel.  Rows are those of the file, not of memory: whoever maps it can use them.
 """
 
 from __future__ import annotations
 
 import struct
 
-from .eh_frame import MACHINES, NOTHING, SAME, SIGNAL, FrameReader
+from .eh_frame import MACHINES, NOTHING, FrameReader
+from .undescribed import SIGNAL_RULE, undescribed
 from .userfile import UserFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, List, Tuple
 
-    from .eh_frame import Convention, Row, Rule
+    from .eh_frame import Row, Rule
+    from .undescribed import Part
 
-_SIGNAL = (SIGNAL, 0, SAME, 0)
-_VDSO = 1 << 16  # bytes of one, at most
 _PADDING = 15  # bytes between functions that need no description
 _REACH = 1 << 30  # bytes of code; no linker makes more
 
 
 def rows_of(file: UserFile) -> "List[Row]":
     """List rows of a whole file by offset, each other than the one before it."""
+    parts = _described(file)
+    parts += undescribed(parts, file)
+    parts.sort(key=lambda part: part[0])
+    flat: List[Row] = []
+    end = 0
+
+    def add(place: int, rule: Rule) -> None:
+        if not flat or flat[-1][1] != rule:
+            flat.append((place, rule))
+
+    for start, stop, rows in parts:
+        if flat and (start > end + _PADDING or (start > end and flat[-1][1] == SIGNAL_RULE)):
+            add(end, NOTHING)
+        for pc, rule in rows:
+            if pc >= stop:
+                break
+            if pc >= end:
+                add(pc, rule)
+        end = max(end, stop)
+    if flat:
+        add(end, NOTHING)
+    return flat
+
+
+def _described(file: UserFile) -> "List[Part]":
+    """List the functions that ``.eh_frame`` describes."""
     machine = MACHINES.get(file.machine)
     if machine is None:
         return []
     data, address = file.unwinding()
     reader = FrameReader(data, address, machine)
     reader.read()
-    flat: List[Row] = []
-    last = None
-    end = 0
+    parts: List[Part] = []
     for start, stop, rows in reader.functions:
         place = file.code_offset(start)
         if place is None or file.code_offset(stop - 1) is None:
             continue
         shift = place - start
-        start, stop = place, stop + shift
-        if flat and start > end + _PADDING and last != NOTHING:
-            flat.append((end, NOTHING))
-            last = NOTHING
-        for pc, rule in rows:
-            pc += shift
-            if pc >= stop:
-                break
-            if pc >= end and rule != last:
-                flat.append((pc, rule))
-                last = rule
-        end = max(end, stop)
-    if flat:
-        flat.append((end, NOTHING))
-    flat.sort(key=lambda row: row[0])
-    return flat or _signal_returns(file, machine)
-
-
-def _signal_returns(file: UserFile, machine: "Convention") -> "List[Row]":
-    """Describe where handlers of signals return to, in a file that has no descriptions: a vdso.
-
-    It is found by the instruction before it, as for the return address of a call.
-    """
-    rows: List[Row] = []
-    code = machine.signal_return
-    for start, content in file.code(_VDSO) if code else ():
-        at = content.find(code)
-        while at >= 0:
-            if at % 4 == 0:
-                rows += [(start + max(at - 4, 0), _SIGNAL), (start + at + len(code), NOTHING)]
-            at = content.find(code, at + len(code))
-    return rows
+        parts.append((place, stop + shift, [(pc + shift, rule) for pc, rule in rows]))
+    return parts
 
 
 def packed(rows: "List[Row]") -> "Tuple[int, bytes, bytes, bytes, bytes]":

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # magic, version, base, what makes an address of an offset, bytes of memory; then how many of each:
 # first rows, rows, rules, names, bytes of names, of lines.  runtime/user/objects.c has the same.
 _HEAD = struct.Struct("<4sIQqQIIIIII")
-_MAGIC, _VERSION = b"STUO", 2
+_MAGIC, _VERSION = b"STUO", 3
 _MOST_OBJECTS = 512  # that are sent before the session begins
 NOTHING = _HEAD.pack(_MAGIC, _VERSION, *(0,) * 9)  # of a file of which nothing is known
 

@@ -9,8 +9,10 @@ from .elf import build_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List, Optional, Tuple, Union
+    from typing import Dict, List, Optional, Set, Tuple, Union
 
+ARM64 = 183  # ``e_machine``
+STUBS = (".plt", ".iplt")  # sections of code by which libraries are called
 PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_EH_FRAME = 1, 2, 3, 4, 0x6474E550
 _DT_NEEDED, _DT_STRTAB, _DT_STRSZ, _DT_RPATH, _DT_RUNPATH = 1, 5, 10, 15, 29
 _NOTES = 1 << 16  # bytes of notes that are read
@@ -21,6 +23,10 @@ _SEGMENTS, _LOADS = 1170, 64
 _PART = 256 << 20  # bytes of a section; a longer one is none
 _UNWINDING = 32 << 20
 _COMPRESSED = 0x800
+# mov x8, #139; svc #0: where handlers of signals return to on arm64, unless libc says it better
+_SIGNAL_RETURN = {ARM64: struct.pack("<II", 0xD2801168, 0xD4000001)}
+_SIGNAL_RETURNS = 64  # of one file
+_STEP = 1 << 20
 _TEXT = 4096  # bytes of a name
 _LIBRARIES = 4096
 
@@ -74,6 +80,7 @@ class UserFile:
     def __init__(self, data: Union[bytes, _Parts]) -> None:
         self.data = data
         self._read_parts: Dict[Tuple[int, int], bytes] = {}
+        self._returns: Optional[List[int]] = None
         if len(data) < 64 or data[:6] != b"\x7fELF\2\1":
             raise NoUserFile("no 64-bit ELF file")
         try:
@@ -156,10 +163,28 @@ class UserFile:
                 return int(address - start + offset)
         return None
 
-    def code(self, most: int) -> "List[Tuple[int, bytes]]":
-        """Read the segments of code, at most so many bytes of each, with their offsets."""
-        return [(offset, self._part(offset, min(size, most)))
-                for _, offset, size, flags, _ in self._loads if flags & 1]  # fmt: skip
+    def signal_returns(self) -> "List[int]":
+        """Find where handlers of signals return to, the same places whenever they are asked for."""
+        if self._returns is None:
+            code = _SIGNAL_RETURN.get(self.machine)
+            self._returns = sorted(self._places(code)) if code else []
+        return self._returns
+
+    def _places(self, code: bytes) -> "Set[int]":
+        """Find some instructions in the segments of code; these are not kept in memory."""
+        found: Set[int] = set()
+        left = _PART  # segments may be the same bytes many times
+        for _, offset, size, flags, _ in self._loads:
+            end = offset + min(size, left)
+            left -= end - offset if flags & 1 else 0
+            for start in range(offset, end if flags & 1 else offset, _STEP):
+                content = self.data[start : min(start + _STEP + len(code) - 1, end)]
+                at = content.find(code)
+                while at >= 0 and len(found) < _SIGNAL_RETURNS:
+                    if (start + at) % 4 == 0:
+                        found.add(start + at)
+                    at = content.find(code, at + 4)
+        return found
 
     def _offset(self, address: int) -> Optional[int]:
         for start, offset, size, _, _ in self._loads:
@@ -221,9 +246,13 @@ class UserFile:
         """Compute what tells a file from all others, of all that tables are made of."""
         import hashlib
 
-        found = hashlib.sha256(repr(self._loads).encode())
+        stubs = [self.sections.get(name) for name in STUBS]
+        places = [(one.address, one.size) for one in stubs if one]
+        known = (self.machine, self._loads, self.signal_returns(), places)
+        found = hashlib.sha256(repr(known).encode())
         data, address = self.unwinding()
         parts = [b"%d" % address, data]
+        parts += [self.content(one) for one in stubs if one and self.machine == ARM64]
         for name in (".symtab", ".dynsym", ".gnu_debugdata"):
             section = self.sections.get(name)
             parts.append(self.content(section) if section else b"")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import shutil
 import struct
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from stapy.paths import data_dir
 from stapy.run import eh_frame, frames, leb128, objects, usersymbols
 from stapy.run.userfile import NoUserFile, UserFile
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, compiled, run
@@ -77,8 +77,8 @@ def expected_on_arm64(line: dict[Any, Any]) -> tuple[int, ...] | None:
     if at["ra"] is None:
         return (kind, cfa.offset, eh_frame.SAME, 0) if at["fp"] is None else None
     if at["fp"] is None:
-        return (kind, cfa.offset, eh_frame.LINK, at["ra"])
-    return (kind, cfa.offset, eh_frame.PAIR, at["fp"]) if at["fp"] + 8 == at["ra"] else None
+        return (kind, cfa.offset, eh_frame.LINK, at["ra"] // 8)
+    return (kind, cfa.offset, eh_frame.PAIR, at["fp"] // 8) if at["fp"] + 8 == at["ra"] else None
 
 
 def lookup(packed: tuple[int, bytes, bytes, bytes, bytes], place: int) -> tuple[int, ...] | None:
@@ -156,35 +156,6 @@ def test_nothing_is_known_of_holes(tmp_path: Path) -> None:
     assert lookup(packed, 1 << 30) is None
 
 
-def test_signals_end_in_code_that_nothing_describes(tmp_path: Path) -> None:
-    """The vdso of arm64 has none: the place is known by its instructions, and by what is before."""
-    source = """
-        .arch armv8-a
-        .globl sigreturn
-        .text
-        work: ret
-        nop
-        sigreturn: mov x8, #139
-        svc #0
-        ret
-    """
-    (tmp_path / "vdso.s").write_text(source)
-    compiler = shutil.which("aarch64-linux-gnu-gcc-12")
-    if compiler is None:
-        pytest.skip("there is no cross compiler for arm64")
-    path = tmp_path / "vdso.so"
-    run(compiler, "-nostdlib", "-shared", str(tmp_path / "vdso.s"), "-o", str(path))
-    file = opened(path)
-    packed = frames.packed(frames.rows_of(file))
-    symbols = run("nm", str(path)).splitlines()
-    place = file.code_offset(next(int(s.split()[0], 16) for s in symbols if "sigreturn" in s))
-    assert place is not None
-    signal, nothing = (eh_frame.SIGNAL, 0, eh_frame.SAME, 0), eh_frame.NOTHING
-    assert lookup(packed, place - 1) == lookup(packed, place + 4) == signal
-    assert lookup(packed, place + 8) == nothing
-    assert lookup(packed, place - 8) in (None, nothing)
-
-
 def test_kinds_of_frames() -> None:
     """The linker's stubs, signal frames and frames that only a register tells are all there."""
     kinds = {rule[0] for path in FILES[:2] for _, rule in frames.rows_of(opened(path))}
@@ -217,6 +188,30 @@ def test_names_of_stripped_files_are_not_guessed(tmp_path: Path) -> None:
     assert {b"inside", b"outside", b"hidden"} <= full_names
     assert b"outside" in rows and not {b"inside", b"hidden"} & rows.keys()
     assert rows[b"outside"][1] < 40  # not up to the next name
+
+
+@pytest.mark.parametrize("part", ["machine", "signal return"])
+def test_kept_tables_are_of_all_that_they_are_made_of(tmp_path: Path, part: str) -> None:
+    """Two files of one build-id that differ in what rows come from are two files."""
+    data = bytearray(compiled(tmp_path, PROGRAM, "-O2", "-Wl,--build-id").read_bytes())
+    if part == "machine":
+        first = UserFile(bytes(data))
+        struct.pack_into("<H", data, 18, 183)
+    else:
+        struct.pack_into("<H", data, 18, 183)
+        first = UserFile(bytes(data))
+        place = first.code_offset(first.sections[".text"].address)
+        assert place is not None
+        struct.pack_into("<II", data, place + -place % 4, 0xD2801168, 0xD4000001)
+    second = UserFile(bytes(data))
+    assert first.build_id() == second.build_id()
+    assert objects.table(first, False) != objects.table(second, False)
+    assert first.digest() != second.digest()
+
+
+def test_both_sides_have_one_version_of_tables() -> None:
+    text = (data_dir("runtime") / "user/objects.c").read_text()
+    assert f"#define VERSION {objects._VERSION}\n" in text
 
 
 def test_tables_are_kept_by_build_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
