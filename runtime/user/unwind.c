@@ -134,9 +134,10 @@ static bool is_hook(struct walk *w)
 
 /*
  * A return address that is hooked, be it by us or by others. We may have interrupted the
- * kernel while it changes the list, so it is read as if it could be anything.
+ * kernel while it changes the list, so it is read as if it could be anything. It stands at a
+ * place, or, where only frame pointers tell, there or above: the innermost one that does.
  */
-static noinline void unhook_from(struct walk *w, unsigned long at)
+static noinline void unhook_from(struct walk *w, unsigned long at, bool or_above)
 {
 #ifdef CONFIG_UPROBES
 	const struct return_instance *next = w->hooked;
@@ -146,11 +147,13 @@ static noinline void unhook_from(struct walk *w, unsigned long at)
 	for (i = 0; next && i < PENDING; i++, next = hooked.next) {
 		if (copy_from_kernel_nofault(&hooked, next, sizeof(hooked)))
 			return;
-		if (hooked.stack == at) {
-			if (is_hook(w))
-				w->ip = stapy_user_unsigned(hooked.orig_ret_vaddr);
+		if (or_above ? hooked.stack < at : hooked.stack != at)
+			continue;
+		if (!is_hook(w))
 			return;
-		}
+		w->ip = stapy_user_unsigned(hooked.orig_ret_vaddr);
+		w->hooked = hooked.next;	/* those of its callers */
+		return;
 	}
 #endif
 }
@@ -158,7 +161,7 @@ static noinline void unhook_from(struct walk *w, unsigned long at)
 static __always_inline void unhook(struct walk *w, unsigned long at)
 {
 	if (unlikely(w->hooked))
-		unhook_from(w, at);
+		unhook_from(w, at, false);
 }
 
 /* None changes while we are here: only the task itself makes and leaves them. */
@@ -188,6 +191,8 @@ static bool step_by_pointer(struct walk *w)
 		w->ip = stapy_user_unsigned(w->ip);
 		w->is_above = true;
 		w->has_link = false;
+		if (w->hooked)
+			unhook_from(w, frame + 16, true);
 	} else {
 		unhook(w, frame + 8);
 	}
@@ -331,7 +336,8 @@ unsigned int stapy_user_stack(struct stapy_context *c, const unsigned long **to,
 		w.sp = user_stack_pointer(regs);
 		w.fp = frame_pointer(regs);
 		w.link = stapy_user_link(regs);
-		w.has_link = STAPY_USER_LINK;
+		/* A function that has returned leaves the hook in it, or what it was used for since. */
+		w.has_link = STAPY_USER_LINK && !(c->user_regs && c->is_return);
 		kept->depth = walk(&w, kept->stack, stapy_user_is_64bit(regs) ? max : 1);
 		kept->wanted = max;
 		kept->walked = true;

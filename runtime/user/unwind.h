@@ -13,7 +13,10 @@ struct pt_regs *stapy_user_registers(struct stapy_context *c);
  */
 unsigned int stapy_user_stack(struct stapy_context *c, const unsigned long **to,
 			      unsigned int max);
-/* The same from given registers; the addresses last until the next call of either. */
+/*
+ * The same from given registers; the addresses last until the next call of either. No link register
+ * is among them: where the innermost function has not stored its return address yet the walk ends.
+ */
 unsigned int stapy_user_stack_from(struct stapy_context *c, unsigned long pc, unsigned long sp,
 				   unsigned long fp, const unsigned long **to);
 

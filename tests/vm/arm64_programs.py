@@ -168,6 +168,75 @@ void _start(void)
 	call(93, run(1) > 0 ? 0 : 1, 0, 0);
 }}
 """
+# A frame of more than 32 KiB, a return probe that is jumped over, a restorer of its own.
+UNUSUAL = f"""\
+{_CALL}
+struct action {{ void (*handler)(int); unsigned long flags; void *restorer; unsigned long mask; }};
+static volatile int sum;
+static void *place[5];
+extern char restorer[];
+asm(".text\\n.balign 64\\nnop\\nnop\\nrestorer: mov x8, #139\\nsvc #0\\n.balign 64\\nnop\\nnop\\n");
+
+APART int leaf(int n) {{ sum += n; return sum; }}
+APART int large(int n)
+{{
+	volatile char room[40000];
+
+	room[n] = 1;
+	return leaf(room[n]) + room[n + 1];
+}}
+APART int calls_large(int n) {{ return large(n) + 1; }}
+APART int thrower(int n)
+{{
+	sum += n;
+	if (n)
+		__builtin_longjmp(place, 1);
+	return leaf(n) + sum;
+}}
+APART int hooked_caller(int n) {{ sum++; return thrower(n) + 1; }}
+APART int innocent(int n) {{ sum += leaf(n); return sum; }}
+APART int true_caller(int n) {{ sum++; return innocent(n) + 1; }}
+APART int jumps(int n)
+{{
+	if (!__builtin_setjmp(place))
+		return hooked_caller(n);
+	return true_caller(n) + 1;
+}}
+APART void on_signal(int n) {{ sum += leaf(n) * 2; }}
+APART void asks(long pid) {{ call(129, pid, 10, 0); sum++; }}
+APART int interrupted(int n)
+{{
+	struct action action = {{ .handler = on_signal, .flags = 0x04000000, .restorer = restorer }};
+	register long x8 asm("x8") = 134; /* rt_sigaction */
+	register long x0 asm("x0") = 10;
+	register long x1 asm("x1") = (long)&action;
+	register long x2 asm("x2") = 0;
+	register long x3 asm("x3") = sizeof(action.mask);
+
+	asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+	asks(call(172, 0, 0, 0));
+	return sum + n;
+}}
+APART int run(int n) {{ return calls_large(n) + jumps(n) + interrupted(n) + 1; }}
+void _start(void)
+{{
+	call(93, run(2) > 0 ? 0 : 1, 0, 0);
+}}
+"""
+# Frame pointers alone, which tell the way in code without descriptions.
+POINTERS = f"""\
+{_CALL}
+static volatile int sum;
+
+APART int leaf(int n) {{ sum += n; return sum; }}
+APART int inner(int n) {{ sum += leaf(n); return sum; }}
+APART int hooked(int n) {{ sum++; return inner(n) + 1; }}
+APART int outer(int n) {{ sum++; return hooked(n) + 1; }}
+void _start(void)
+{{
+	call(93, outer(2) > 0 ? 0 : 1, 0, 0);
+}}
+"""
 SOURCES = {
     "functions": FUNCTIONS,
     "bare": FUNCTIONS,
@@ -175,6 +244,8 @@ SOURCES = {
     "stacks": STACKS,
     "callers": CALLERS,
     "signed": CALLERS,
+    "unusual": UNUSUAL,
+    "pointers": POINTERS,
 }
 _POINTERLESS = ("-g", "-fomit-frame-pointer")
 # What each is compiled with, -g where nothing stands here.
@@ -183,6 +254,12 @@ _OPTIONS = {
     "stacks": _POINTERLESS,
     "callers": _POINTERLESS,
     "signed": ("-g", "-mbranch-protection=standard"),
+    "pointers": (
+        "-g",
+        "-fno-omit-frame-pointer",
+        "-fno-asynchronous-unwind-tables",
+        "-fno-unwind-tables",
+    ),
 }
 
 

@@ -254,6 +254,41 @@ probe end {
   printf("%d kinds, middles %d\\n", kinds, middles)
 }
 """
+_NAMES = STACKS[STACKS.index("function names") : STACKS.index("probe")]
+# The kernel keeps returns that were jumped over: a frame that ends where theirs did has its caller.
+UNUSUAL = f"""\
+# command: {{unusual}}
+# expect: ^leaf large calls_large run _start$
+# expect: ^leaf innocent true_caller jumps run _start$
+# expect: ^leaf on_signal \\S+ asks interrupted run _start$
+{_NAMES}
+probe process("{{unusual}}").function("leaf") {{ println(names()) }}
+probe process("{{unusual}}").function("thrower").return {{ println("returned") }}
+"""
+# Without descriptions: what has stored no pair hides its caller, and a hook hides nobody.
+POINTERS = f"""\
+# command: {{pointers}}
+# expect: ^leaf hooked outer _start$
+# expect: ^returned$
+{_NAMES}
+probe process("{{pointers}}").function("leaf") {{ println(names()) }}
+probe process("{{pointers}}").function("hooked").return {{ println("returned") }}
+"""
+# The innermost frame is a stub of the linker, whose caller is in the link register.
+STUBS = """\
+# args: --vm={release}
+# command: /bin/bash -c 'f() { :; }; for n in 1 2 3; do f; done; (true)'
+# expect: ^each has its caller$
+global hits, right, shown
+probe process("/bin/bash").plt("malloc") {
+  hits++
+  stack = ubacktrace()
+  tokenize(stack, " ")
+  if (strtol(tokenize("", " "), 16) == register("x30")) right++
+  else if (!shown++) printf("%x: %s\\n", register("x30"), stack)
+}
+probe end { if (hits > 3 && right == hits) println("each has its caller") }
+"""
 # Programs and libraries of the guest's own file tree: bash, its libc, Python with its marks.
 OWN = """\
 # args: --vm={release}
@@ -302,6 +337,9 @@ SCRIPTS = {
     "stacks": STACKS,
     "callees": CALLEES.replace("{PROGRAM}", "{callers}"),
     "callees, signed": CALLEES.replace("{PROGRAM}", "{signed}"),
+    "unusual stacks": UNUSUAL,
+    "frame pointers": POINTERS,
+    "stubs": STUBS,
     "own programs": OWN,
     "own stacks": OWN_STACKS,
 }
