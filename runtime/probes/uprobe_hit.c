@@ -329,6 +329,20 @@ STAPY_ON_UPROBE(on_plain_entry, consumer, regs)
 {
 	const struct stapy_uprobe_place *place = place_of(consumer);
 	const struct stapy_uprobe_row *row = place->entries;
+
+	if (stapy_is_hidden())
+		return 0;
+	if (unlikely(!is_meant(row) || !is_shown()))
+		return refuse(place);
+	hit_plain(row, regs, instruction_pointer(regs), false);
+	return 0;
+}
+
+/* The same where the breakpoint lies behind the beginning. */
+STAPY_ON_UPROBE(on_moved_entry, consumer, regs)
+{
+	const struct stapy_uprobe_place *place = place_of(consumer);
+	const struct stapy_uprobe_row *row = place->entries;
 	unsigned long address, distance = distance_at(row, instruction_pointer(regs));
 
 	if (stapy_is_hidden())
@@ -386,7 +400,7 @@ void stapy_uprobe_set_callbacks(struct stapy_uprobe_place *place)
 	if (returns)
 		consumer->ret_handler = on_return;
 	if (entries && !returns && is_plain(entries)) {
-		consumer->handler = on_plain_entry;
+		consumer->handler = entries->distance ? on_moved_entry : on_plain_entry;
 	} else if (returns && !entries && is_plain(returns)) {
 		consumer->handler = on_plain_call;
 		consumer->ret_handler = on_plain_return;
