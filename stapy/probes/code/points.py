@@ -76,8 +76,10 @@ def matches(text: str, answer: FunctionSites, ground: Ground) -> list[Match]:
     once = only_lines(ground.services)
     listed: set[str] = set()
     wanted = Wanted(found, options.guru)
+    takes = {inlined: wanted.takes(inlined=inlined) for inlined in (False, True)}
     for site in answer.sites:
-        if not _is_wanted(site, wanted, ground):
+        assert site.place is not None
+        if not takes[site.place.inlined] or (wanted.exported_only and not ground.exports(site)):
             continue
         if moved and "return" not in found:
             site = _behind_prologue(site, ground)
@@ -92,7 +94,7 @@ def matches(text: str, answer: FunctionSites, ground: Ground) -> list[Match]:
         if once:
             listed.add(written)
         shown = quote_name(written)
-        texts = {name: f"{name}({shown})" for name in ("function", "statement")}
+        texts = {"function": f"function({shown})", "statement": f"statement({shown})"}
         taken.append(ground.match(site, texts))
     if not taken:
         raise _no_match(text, answer, ground, refused)
@@ -111,13 +113,6 @@ def _behind_prologue(site: FunctionSite, ground: Ground) -> FunctionSite:
     known = site.type if moved.is_exact else None
     result = replace(site, place=moved, type=known)
     return result
-
-
-def _is_wanted(site: FunctionSite, wanted: Wanted, ground: Ground) -> bool:
-    assert site.place is not None
-    if not wanted.takes(inlined=site.place.inlined):
-        return False
-    return not wanted.exported_only or ground.exports(site)
 
 
 def _no_match(text: str, answer: FunctionSites, ground: Ground, refused: list[str]) -> PointError:

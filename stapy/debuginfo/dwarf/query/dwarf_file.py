@@ -78,8 +78,11 @@ class DwarfFile(DwarfCode):
         for row in self.index.functions(spec.function, spec.file):
             answer.functions += 1
             for site in row.sites:
-                if spec.lines is None or self._covers(row, site, spec):
-                    self.add_place(answer, row, site, site.pc, row.line)
+                if spec.lines is not None and not self._covers(row, site, spec):
+                    continue
+                place = self.place(row, site, site.pc, row.line)
+                if place is not None:
+                    answer.places.append(place)
         return answer
 
     def place_of(self, symbol: str) -> CodePlace | None:

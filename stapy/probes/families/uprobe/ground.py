@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.index.reader import file_matcher
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.sites import DWARF, FunctionSite
 from stapy.diagnostics.suggest import nearest
 from stapy.probes import armable, programs
@@ -182,7 +183,10 @@ class ProgramGround:
     def _path_of(self, place: CodePlace | FunctionRow) -> str:
         if not place.file or self._dwarf is None:
             return place.file
-        folder = self.services.debuginfo.safe("", self._dwarf.folder_of, place.entry)
+        try:
+            folder = self._dwarf.folder_of(place.entry)
+        except DebuginfoError:  # which is told of
+            folder = self.services.debuginfo.safe("", self._dwarf.folder_of, place.entry)
         known = self._paths.get((folder, place.file))
         if known is None:
             known = self._paths[folder, place.file] = _joined(folder, place.file)
