@@ -89,7 +89,7 @@ SECTION = ".stapy.manifest"
 # The language of a loaded module and its consumer: messages and commands of `control`, records of
 # `output`, answers of `ioctl`.  It is one more with each change of any of them: a module is kept
 # and run later, elsewhere, by a stapy-run of another age.
-PROTOCOL = 3
+PROTOCOL = 4
 
 # The form of the table that says what the prints of a module made with --format tell.
 SCHEMA = 1
