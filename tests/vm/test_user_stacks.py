@@ -376,7 +376,7 @@ JUMPS = r"""
 static volatile int sum;
 static jmp_buf place;
 APART int innocent(int n) { sum += n; return sum; }
-APART int thrower(int n) { sum += n; if (n) longjmp(place, 1); return innocent(n); }
+APART int thrower(int n) { sum += n; if (n) longjmp(place, 1); return innocent(n) + 1; }
 APART int hooked_caller(int n) { sum++; return thrower(n) + 1; }
 APART int true_caller(int n) { sum++; return innocent(n) + 1; }
 APART int jumps(int n)
