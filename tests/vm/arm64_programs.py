@@ -175,7 +175,8 @@ struct action {{ void (*handler)(int); unsigned long flags; void *restorer; unsi
 static volatile int sum;
 static void *place[5];
 extern char restorer[];
-asm(".text\\n.balign 64\\nnop\\nnop\\nrestorer: mov x8, #139\\nsvc #0\\n.balign 64\\nnop\\nnop\\n");
+asm(".text\\n.globl restorer\\n.balign 64\\nnop\\nnop\\n"
+    "restorer: mov x8, #139\\nsvc #0\\n.balign 64\\nnop\\nnop\\n");
 
 APART int leaf(int n) {{ sum += n; return sum; }}
 APART int large(int n)
