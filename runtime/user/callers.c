@@ -78,7 +78,11 @@ static const int *call_of(const struct user_frame *frame, const int *rows, unsig
 	if (!returns_to(frame, &address))
 		return NULL;
 	row = call_to(rows, place, address);
-	if (!row) {
+	/*
+	 * What the kernel puts there is the first address of a page. It is looked at, for the kernel
+	 * also keeps the calls that longjmp() and exceptions have left.
+	 */
+	if (!row && !(address & ~PAGE_MASK)) {
 		/* By the stack pointer at the function's entry. */
 		address = hidden_by_return_probe(frame->stack -
 						 (STAPY_USER_LINK ? 0 : sizeof(long)));

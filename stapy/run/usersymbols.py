@@ -66,6 +66,14 @@ def _full_tables(file: UserFile) -> "Iterator[UserFile]":
             pass
 
 
+def _is_label(word: bytes) -> bool:
+    """Tell whether a name without a kind is an assembler's own.
+
+    Such as those that say where code begins and data, on arm64 (``$x``, ``$d.3``).
+    """
+    return word.startswith(b".L") or word.partition(b".")[0] in (b"$x", b"$d")
+
+
 def _collect(file: UserFile, table: UserFile, name: str, found: Found) -> bool:
     """Take the functions of a table; return False when there is no such table."""
     section = table.sections.get(name)
@@ -86,7 +94,7 @@ def _collect(file: UserFile, table: UserFile, name: str, found: Found) -> bool:
         if b"@" in word:
             word, _, version = word.partition(b"@")
             old = not version.startswith(b"@")
-        if not word or (kind == 0 and word.startswith(b".L")):
+        if not word or (kind == 0 and _is_label(word)):
             continue
         any_there = True
         rank = (not size, old, not info >> 4, min(word.count(b"_", 0, 2), 2), word)

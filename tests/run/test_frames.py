@@ -190,6 +190,15 @@ def test_names_of_stripped_files_are_not_guessed(tmp_path: Path) -> None:
     assert rows[b"outside"][1] < 40  # not up to the next name
 
 
+def test_what_only_an_assembler_names_is_no_function(tmp_path: Path) -> None:
+    """On arm64 such names stand wherever code or data begins, before that of a function."""
+    text = 'asm(".text\\n\\"$x\\": nop\\n\\"$d.1\\": nop\\nplain: ret\\n");'
+    text += " int main(void) { return 0; }"
+    names = {name for _, _, name in usersymbols.functions(opened(compiled(tmp_path, text)))}
+    assert b"plain" in names
+    assert not [name for name in names if name.startswith(b"$")]
+
+
 @pytest.mark.parametrize("part", ["machine", "signal return"])
 def test_kept_tables_are_of_all_that_they_are_made_of(tmp_path: Path, part: str) -> None:
     """Two files of one build-id that differ in what rows come from are two files."""
