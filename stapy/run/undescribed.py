@@ -29,6 +29,7 @@ _PUSHES = (
     (struct.pack("<I", 0xA9BF0FE2), (FROM_SP, 16, SAME, 0)),  # stp x2, x3, [sp, #-16]!
 )
 _STUB = 32  # bytes of one of these two
+_BTI_C = struct.pack("<I", 0xD503245F)
 
 
 def undescribed(described: "List[Part]", file: UserFile) -> "List[Part]":
@@ -61,7 +62,8 @@ def _stubs(file: UserFile) -> "List[Part]":
         for push, rule in _PUSHES:
             at = code.find(push)
             if at >= 0:
-                end = min(at // _STUB * _STUB + _STUB, len(code))
+                begin = at - 4 if code[max(at - 4, 0) : at] == _BTI_C else at
+                end = min(begin + _STUB, len(code))
                 rows += [(start + at + 4, rule), (start + end, _PLAIN)]
         rows.sort(key=lambda row: row[0])
         parts.append((start, start + section.size, rows))

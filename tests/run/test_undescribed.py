@@ -90,6 +90,27 @@ def test_stubs_return_by_the_link_register(tmp_path: Path, options: list[str]) -
     assert {lookup(packed, at) for at in places} == {PLAIN}
 
 
+@pytest.mark.parametrize("options", [[], ["-Wl,-z,force-bti"]])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_stub_of_thread_variables(tmp_path: Path, options: list[str], count: int) -> None:
+    """It is wherever the others end, and pushes two registers until its last instruction."""
+    names = [f"there{number}" for number in range(count)]
+    text = f"int {', '.join(f'{name}(int)' for name in names)}; extern __thread int x;"
+    text += f"int here(int n) {{ return x + {' + '.join(f'{name}(n)' for name in names)}; }}"
+    file, _ = linked(tmp_path, text, "-O1", "-fPIC", "-Wl,-z,lazy", *options)
+    section = file.sections[".plt"]
+    start = file.code_offset(section.address)
+    assert start is not None
+    at = file.content(section).find(bytes.fromhex("e20fbfa9"))  # stp x2, x3, [sp, #-16]!
+    assert at > 0
+    begin = start + at - (4 if options else 0)
+    packed = frames.packed(frames.rows_of(file))
+    pushed = (eh_frame.FROM_SP, 16, eh_frame.SAME, 0)
+    assert lookup(packed, start + at + 3) == PLAIN
+    assert {lookup(packed, start + at + 4 + step) for step in (0, 8, 16)} == {pushed}
+    assert lookup(packed, begin + 31) == pushed
+
+
 def test_frames_of_many_kilobytes(tmp_path: Path) -> None:
     """Where the pair is counts in words: 16 bits of bytes end at 32 KiB."""
     text = "void use(char *); int big(int n) { char room[40000]; use(room); return room[n]; }"

@@ -393,6 +393,33 @@ probe process("{path}").function("thrower").return {{ println("back") }}
 """
 
 
+# Two callers of one function, of whom longjmp() leaves the first.
+LEFT = r"""
+#include <setjmp.h>
+#define APART __attribute__((noipa))
+static volatile int sum;
+static jmp_buf place;
+APART int called(int n) { sum += n; if (n == 2) longjmp(place, 1); return sum; }
+APART int first(int n) { sum++; return called(n) + 1; }
+APART int second(int n) { sum++; return called(n + 1) + 1; }
+APART int jumps(int n) { return setjmp(place) ? second(n) : first(n); }
+int main(void) { return jumps(2) < 0; }
+"""
+CALLERS = """
+probe process("{path}").function("first").callee("called") {{ printf("first %d\\n", $n) }}
+probe process("{path}").function("second").callee("called") {{ printf("second %d\\n", $n) }}
+probe process("{path}").function("called").return {{ println("returned") }}
+"""
+
+
+def test_callers_that_were_jumped_over(guest: Machine, release: str, tmp_path: Path) -> None:
+    """What the kernel has kept of them is no caller of what is called later."""
+    path = compiled(tmp_path, LEFT, "-O2", "-g", "-fomit-frame-pointer", name="program")
+    modules = make(release, tmp_path, work=CALLERS.format(path=path))
+    lines, result = shell(guest, modules, f"$run -c {path} $work")
+    assert lines == ["first 2", "second 3", "returned"], (lines, result.stderr)
+
+
 def test_returns_that_were_jumped_over(guest: Machine, release: str, tmp_path: Path) -> None:
     """The kernel keeps what longjmp() left; a frame that ends where that did has its own caller."""
     path = compiled(tmp_path, JUMPS, "-O2", "-fomit-frame-pointer", name="program")

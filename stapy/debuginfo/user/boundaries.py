@@ -101,13 +101,15 @@ def proven(file: UserFile, functions: FunctionTable, addresses: Iterable[int]) -
         if before == address:
             found.append(address)
             continue
-        if before != start or address >= end:
-            around = functions.at(address)
-            if around is None or file.code_offset(before) != before - address + offset:
+        if before != start:
+            if file.code_offset(before) != before - address + offset:
                 continue
-            start, end, at, moved = before, address + 1, before, offset - address
-            if around.address == start:
-                end = start + max(around.size, 1)
+            start, end, at, moved = before, before, before, offset - address
+        if address >= end:
+            around = functions.at(address)
+            if around is None:
+                continue
+            end = around.address + max(around.size, 1)
         if address - start <= _MOST:
             at = _decoded_to(file, at, address, moved)
             if at == address:

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BEGIN = compiled_when_used(r"_ZL?(N?)[KVrRO]*(St)?")
-_LENGTH = compiled_when_used(r"L?([1-9][0-9]*)")
+_LENGTH = compiled_when_used(r"L?([1-9][0-9]{0,4})")
 _SELF = compiled_when_used(r"(C[123]|D[012])(?=E)")  # constructors and destructors
-_TAG = compiled_when_used(r"B([1-9][0-9]*)")
+_TAG = compiled_when_used(r"B([1-9][0-9]{0,4})")
 _HASH = compiled_when_used(r"h[0-9a-f]{16}")  # behind the names of Rust
 _NAMELESS = "_GLOBAL__N_1"
+_MOST_SCOPES = 64  # a pattern is tried from each of them on, and no programmer has more
 
 
 def qualified(name: str) -> str:
@@ -30,7 +31,7 @@ def qualified(name: str) -> str:
         return ""
     words = ["std"] if begin[2] else []
     at = begin.end()
-    while True:
+    while len(words) <= _MOST_SCOPES:
         found = _LENGTH().match(name, at)
         if found is None:
             break

@@ -15,10 +15,9 @@ from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from stapy.arch import X86_64, Architecture
-from stapy.cache import Cache, key_of
+from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
 from stapy.debuginfo.dwarf.query.opener import open_first
@@ -217,18 +216,16 @@ class Programs:
             parts = {"begin": array("Q", found), "sound": array("Q", sound)}
             return pack.encode({name: rows.tobytes() for name, rows in parts.items()})
 
-        total = 0
-        for row in file.executable:
-            total = crc32(file.elf.data[row.offset : row.offset + row.file_size], total)
-        key = key_of("proven", boundaries.VERSION, file.build_id, total, *dwarf.identity)
         try:
+            name = file_identity(file.path)
+            key = key_of("proven", boundaries.VERSION, file.build_id, *name, *dwarf.identity)
             data = kept(self._cache, key, make)
             parts = pack.decode(data)
             begin, sound = (
                 set(pack.numbers("Q", bytes(data[slice(*parts[name])])))
                 for name in ("begin", "sound")
             )
-        except (DebuginfoError, KeyError):  # of the debug file, or of what was kept
+        except (DebuginfoError, KeyError, OSError):  # of a file, or of what was kept
             return set(), set()  # each place is looked at
         return begin, sound
 

@@ -90,3 +90,17 @@ def test_a_stripped_library(tmp_path: Path) -> None:
         f'{head}("_ZN4shop3allERKNS_4CartE").return'
     ]
     assert probe(f'{head}("shop::al")').codes == ["E0231"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"_ZN{'9' * 5000}aEv",
+        f"_ZN3addB{'9' * 5000}aEv",
+        f"_ZN{'1a' * 20000}Ev",
+    ],
+    ids=["a long number", "a long tag", "many scopes"],
+)
+def test_names_that_no_compiler_makes(name: str) -> None:
+    assert qualified(name) == ""
+    assert matching("a::*zz*b", [name]) == set()

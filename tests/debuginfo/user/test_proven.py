@@ -58,6 +58,31 @@ def test_a_library_is_decoded_like_its_places_alone(tmp_path: Path) -> None:
     assert boundaries.proven(file, table, asked) == sorted(set(wanted))
 
 
+def test_a_name_within_a_function_does_not_begin_it_anew(tmp_path: Path) -> None:
+    """As hand-written code has them: the answers are those of each place alone."""
+    text = r"""asm(".text\n.globl f, g\n.type f, @function\n.type g, @function\n"
+    "f: mov %rdi, %rax\ng: nop\n.size g, 1\n"
+    ".rept 400\nadd $0x12345678, %rax\n.endr\nret\n.size f, .-f\n");"""
+    path = compiled(tmp_path, text + "int main(void) { return 0; }")
+    programs = Programs(Cache(tmp_path / "cache"), pytest.fail)
+    file = programs.open(str(path))
+    table = programs.functions(file)
+    ((f,), (g,)) = table.named("f"), table.named("g")
+    asked = range(f.address, f.address + f.size)
+    wanted = [f.address, g.address, *range(g.address + 1, f.address + f.size, 6)]
+    steps = list[int]()
+    run = boundaries.end_of_run
+
+    def counted(code: bytes, at: int, end: int) -> int:
+        steps.append(end - at)
+        return run(code, at, end)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boundaries, "end_of_run", counted)
+        assert boundaries.proven(file, table, asked) == wanted
+    assert max(steps) <= 2 * x86.LONGEST
+
+
 def test_a_patched_file_is_looked_at_again(tmp_path: Path) -> None:
     """Its build-id stays what it was, and what was kept of it would be wrong."""
     path = compiled(tmp_path, _INLINED, "-O2", "-g", "-Wl,--build-id=sha1")
