@@ -369,13 +369,24 @@ STAPY_ON_UPROBE(on_plain_call, consumer, regs)
 	return 0;
 }
 
+static __always_inline void hit_plain_return(const struct stapy_uprobe_row *row,
+					     struct pt_regs *regs, unsigned long function)
+{
+	if (!stapy_is_hidden() && likely(is_meant(row) && is_shown()))
+		hit_plain(row, regs, function, true);
+}
+
 STAPY_ON_URETPROBE(on_plain_return, consumer, function, regs)
 {
-	const struct stapy_uprobe_place *place = place_of(consumer);
-	const struct stapy_uprobe_row *row = place->returns;
+	hit_plain_return(place_of(consumer)->returns, regs, function);
+	return 0;
+}
 
-	if (!stapy_is_hidden() && likely(is_meant(row) && is_shown()))
-		hit_plain(row, regs, function_of(row, function), true);
+STAPY_ON_URETPROBE(on_moved_return, consumer, function, regs)
+{
+	const struct stapy_uprobe_row *row = place_of(consumer)->returns;
+
+	hit_plain_return(row, regs, function_of(row, function));
 	return 0;
 }
 
@@ -403,7 +414,7 @@ void stapy_uprobe_set_callbacks(struct stapy_uprobe_place *place)
 		consumer->handler = entries->distance ? on_moved_entry : on_plain_entry;
 	} else if (returns && !entries && is_plain(returns)) {
 		consumer->handler = on_plain_call;
-		consumer->ret_handler = on_plain_return;
+		consumer->ret_handler = returns->distance ? on_moved_return : on_plain_return;
 	}
 	consumer->filter = is_armed_in;
 }
