@@ -37,6 +37,9 @@ probe kernel.function("vfs_read") { st[ubacktrace()] <<< 1; at = 7; n++; last[ti
         ("function one() { return at } function two() { return one() + 1 } "
          "probe end { println(usymname(two())) }", ["usymname(two())"]),
         ("probe timer.profile { println(usymname(at)) }", ["usymname(at)"]),
+        ("probe process.end { foreach (s in st) print_usyms(s) }", ["print_usyms(s)"]),
+        ("probe process.thread.end { println(usymname(at)) }", ["usymname(at)"]),
+        ("probe process.begin { println(usymname(at)) }", []),
         # Of the one that runs.
         ("probe timer.s(1) { if (tid() in last) println(usymname(last[tid()])) }", []),
         # In the process itself; what only chooses; other functions.

@@ -153,9 +153,21 @@ def test_files_of_variables_and_casts(
     assert "BTF" not in shown
 
 
+@pytest.mark.parametrize("name", ["task_struct", "struct file"])
+def test_a_type_that_a_named_program_has_not(name: str, path: Path) -> None:
+    result = run(f'probe begin {{ println(@cast(1, "{name}", "{path}")->pid) }}')
+    assert result.codes == ["E0248"]
+    assert f"type definition '{name}' not found in '{path}'" in result.diagnostics.items[0].message
+
+
 def test_a_type_of_another_file_than_the_named(path: Path) -> None:
-    result = run(f'probe begin {{ println(@cast(1, "struct file", "{path}x")->f_pos) }}')
+    """The kernel's is taken only where it is named as well."""
+    script = 'probe begin {{ println(@cast(1, "struct file", "{}x{}")->f_pos) }}'
+    result = run(script.format(path, ":kernel"))
     assert result.codes == ["W0680"]
+    assert str(path) in result.diagnostics.items[0].hint
+    result = run(script.format(path, ""))
+    assert result.codes == ["E0248"]
     assert str(path) in result.diagnostics.items[0].hint
 
 

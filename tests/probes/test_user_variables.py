@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -313,3 +313,28 @@ def test_constants_are_those_that_the_source_sees(point: str, tmp_path: Path) ->
         result = probe(path, point, f"println(${name})")
         assert [item.code for item in result.diagnostics.errors] == ["E0241"], name
     assert "'$size'" in probe(path, point, "println($sizes)").diagnostics.errors[0].hint
+
+
+class AskedFirst(FakeDebuginfo):
+    """Types and enumerators that the first of the units that are asked has."""
+
+    def enumerator(self, name: str, modules: Iterable[str] = ()) -> int | None:
+        """Find the number 7 in a program, in the kernel 1."""
+        return 7 if [*modules, "kernel"][0].startswith("/") else 1
+
+    def type(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
+        """Find the enumeration of a program, or that of the kernel."""
+        own = [*modules, "kernel"][0].startswith("/")
+        return c.Enum("state", 4, False, [c.Enumerator("OF_TOOL" if own else "OF_KERNEL", 3)])
+
+
+@pytest.mark.parametrize(
+    ("asked", "printed"),
+    [('@enumname(3, "state")', "'OF_TOOL'"), ('@enum("NAME")', "value=7")],
+)
+def test_enumerators_of_the_program_come_first(asked: str, printed: str, tmp_path: Path) -> None:
+    """The kernel has an enum state, too."""
+    path = compiled(tmp_path, "int main(int c, char **v) { return c; }", "-g")
+    result = probe(path, 'function("main")', f"println({asked})", debuginfo=AskedFirst())
+    assert result.program is not None, result.shown()
+    assert printed in repr(result.program.probes[0].handler.body)

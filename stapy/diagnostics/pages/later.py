@@ -221,8 +221,9 @@ the pages that breakpoints are in. `-c` and `-x` mean a target and what it forks
 usymname(), print_usyms() and their like ask the mappings of the process that runs what an address
 means. An `end` probe runs in the process that reads the output, a timer's in whichever is
 interrupted: addresses that a global has kept are of another one, and get no names there, or wrong
-ones. Keep the names, looked up where the stack is: `a[sprint_ubacktrace()] <<< 1`; or keep
-sprint_ubacktrace_buildid(), which means the same everywhere.""",
+ones. In `process.end` the mappings are gone already. Keep the names, looked up where the stack is:
+`a[sprint_ubacktrace()] <<< 1`; or keep sprint_ubacktrace_buildid(), which means the same
+everywhere.""",
     "W0688": """Output of the command between records
 As with SystemTap, the command of -c writes to our standard output, where the lines of --format go
 as well: a reader such as jq stops at the first line that is none. -o FILE has the records alone in

@@ -2,7 +2,7 @@
 
 What an address means is told by the mappings of the process that runs. A handler of ``end`` runs
 in the consumer, one of a timer in whichever process is interrupted: what they take from globals
-are addresses of another one.
+are addresses of another one. A process that ends has no mappings any more.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _WHO_RUNS = {
     "perf": "whichever is counted or interrupted",
     "procfs": "the one that reads or writes the file",
 }
+_ENDS = (".end", ".end?", ".end!")  # points of a process that has no memory any more
 # By which a script keeps a value for each process: what it finds again is of the one that runs.
 _WHO = frozenset(("tid", "pid", "task_current"))
 # What only chooses between values passes none of them on.
@@ -41,7 +42,10 @@ def check(
         return
     told: set[object] = set()
     for probe in probes:
-        if probe.family not in _WHO_RUNS:
+        who = _WHO_RUNS.get(probe.family, "")
+        if probe.family == "process" and any(row.endswith(_ENDS) for row in probe.points):
+            who = "one that ends, and has no mappings any more"
+        if not who:
             continue
         for call in naming.of_kept(probe.body):
             if call.span in told:
@@ -51,7 +55,7 @@ def check(
                 "W0698",
                 f"{call.function.name}() finds names of another process than the addresses are of",
                 call.span,
-                where=f"here that process is {_WHO_RUNS[probe.family]}",
+                where=f"here that process is {who}",
                 hint="names are looked up where the stack is: keep sprint_ubacktrace() instead of "
                 "ubacktrace(), usymname(ADDRESS) instead of ADDRESS",
             )

@@ -67,13 +67,20 @@ def _named_type(low: Context, name: str, module: str) -> ctypes.CType | None:
         bare = bare[:-1].rstrip()
         stars += 1
     found: ctypes.CType | None
+    modules = modules_of(low, module)
     if bare == "void":
         found = ctypes.Void()
+    elif module and _are_programs(modules) and not _is_of_program(low, bare, modules):
+        found = None  # the kernel may have another one of that name
     else:
-        found = low.services.debuginfo.type(bare, modules_of(low, module))
+        found = low.services.debuginfo.type(bare, modules)
     for _ in range(stars):
         found = ctypes.Pointer(found) if found is not None else None
     return found
+
+
+def _are_programs(modules: list[str]) -> bool:
+    return all(name.startswith("/") for name in modules)
 
 
 def _missing_type(low: Context, name: str, module: str, span: Span) -> p.Expr:

@@ -133,9 +133,10 @@ class Resolver:
         if any(self._piece_needs_context(piece) for piece in derived.pieces):
             return True
         if any(_is_in_unit(match.site) for match in derived.matches):
-            # A cast without a module asks the probed module, or program, first.
+            # What names a type or an enumerator without a module asks the probed one, or program.
             return any(
-                isinstance(item, n.Cast) and not item.module
+                isinstance(item, n.AtEnum)
+                or (isinstance(item, (n.Cast, n.AtEnumName)) and not item.module)
                 for piece in derived.pieces
                 for item in syntax.walk(piece.body)
             )
