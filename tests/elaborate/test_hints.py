@@ -488,3 +488,21 @@ def test_a_near_variable_does_not_hide_what_brings_the_others() -> None:
     (error,) = result.diagnostics.errors
     assert error.hint == "did you mean '$file'?"
     assert "install debuginfo (locals)" in error.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("print_ubacktrace", "sprint_ubacktrace() has the text that it prints, ubacktrace()"),
+        ("print_ubacktrace_brief", "sprint_ubacktrace() has the text"),
+        ("print_backtrace", "sprint_backtrace() has the text"),
+        ("print_stack", "sprint_stack() has the text that it prints"),
+        ("print_regs", "a statement of its own"),
+    ],
+)
+def test_what_only_prints_has_no_value(name: str, advice: str) -> None:
+    """Nobody is told to give a function of the library a type."""
+    result = s.run(f"probe begin {{ println({name}()) }}", {"x.stp": f"function {name}() %{{ %}}"})
+    (item,) = result.diagnostics.errors
+    assert item.code == "E0304"
+    assert advice in item.hint

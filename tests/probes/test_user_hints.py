@@ -32,6 +32,12 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ('process("tool-of-hints").function("main") { println(1) }', 'process("./tool-of-hints")'),
         ('process("./tool-of-hint").function("main") { println(1) }', "/tool-of-hints'"),
         ('process("libc").function("malloc") { println(1) }', 'process("libc.so.6")'),
+        ('process("/lib64/libc.so.6").function("malloc") { println(1) }', "'libc.so.6'"),
+        ('process("/usr/lib64/libc-2.17.so").function("malloc") { println(1) }', "'libc.so.6'"),
+        (
+            'process("libpthread.so.0").function("pthread_mutex_lock") { println(1) }',
+            'process("libc.so.6").function("pthread_mutex_lock")',
+        ),
         ('process("stapio").begin { println(1) }', "apt-get install systemtap-runtime"),
         ('process("libphp8*.so*").begin { println(1) }', "apt-get install libphp-embed"),
         ('process("~/tool").begin { println(1) }', "/tool"),

@@ -29,6 +29,7 @@ _WILDCARDS = "*?["
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")  # the innermost
 _SHELL = set("|&;<>(){}\n")  # what only a shell can do with a command
 _QUOTED = compiled_when_used(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"")
+_VERSION_OF = compiled_when_used(r"-[0-9][0-9.]*$")  # in a name such as libc-2.17.so
 _FIRST_LINE = 256  # bytes of a script that the kernel looks at for its interpreter
 _TOLD_AFTER = 2000  # files, of which one is looked at in some 20 microseconds
 _HOPS = 4  # scripts may be run by scripts
@@ -290,7 +291,21 @@ def near_path(path: str) -> str:
         return ""
     found = [f"{folder}/{word}{rest}" for word in beside]
     near = [view.shown(one) for one in found if view.exists(one)][:2]
-    return f"did you mean {listed(near)}?" if near else ""
+    if near:
+        return f"did you mean {listed(near)}?"
+    library = _library_like(path.rpartition("/")[2]) if view.is_ours() else ""
+    return f"did you mean '{library}'? A library is found by its name alone" if library else ""
+
+
+def _library_like(name: str) -> str:
+    """Find the library that a file's name means, as other systems and versions write it; or ""."""
+    if ".so" not in name:
+        return ""
+    known = library_names()
+    if name in known:
+        return name
+    bare = _VERSION_OF().sub("", name.partition(".so")[0])
+    return min((row for row in known if row.startswith(f"{bare}.so")), key=len, default="")
 
 
 def _real(path: str) -> str:

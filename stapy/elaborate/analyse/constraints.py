@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
     from stapy.debuginfo.ctypes import CType
 
+# What functions of the library print, and what has it without names.
+_STACKS = {
+    "backtrace": ", backtrace() its addresses",
+    "ubacktrace": ", ubacktrace() its addresses",
+    "stack": "",
+    "syms": "",
+    "ustack": "",
+    "usyms": "",
+}
+
 
 class Constraints:
     """What is required of the types of values; `TypeTable` joins those that must be equal."""
@@ -80,9 +90,7 @@ class Constraints:
         """Report that a value is needed and a call, or an expression, has none."""
         name, hint = "print", ""
         if isinstance(value, p.CallOp):
-            name, hint = value.function.name, "let the function return something"
-            if value.function.code is not None:
-                hint = f"give it a type, long or string: function {name}:long (…)"
+            name, hint = value.function.name, self._value_hint(value.function)
         self.diagnostics.error(
             "semantic error",
             "E0304",
@@ -91,6 +99,18 @@ class Constraints:
             where="a value is needed here",
             hint=hint,
         )
+
+    def _value_hint(self, function: p.Function) -> str:
+        """Say what has the value of a function that has none."""
+        source = self.diagnostics.sources.source(function.span)
+        if source is not None and source.is_library:
+            what = function.name.removeprefix("print_").partition("_")[0]
+            if what in _STACKS and function.name != what:
+                return f"s{function.name[:6]}{what}() has the text that it prints{_STACKS[what]}"
+            return "it only prints, and is a statement of its own"
+        if function.code is not None:
+            return f"give it a type, long or string: function {function.name}:long (…)"
+        return "let the function return something"
 
     def report_mismatch(
         self,

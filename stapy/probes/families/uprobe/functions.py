@@ -9,7 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import view
 from stapy.debuginfo.user import mangled, processes
+from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
@@ -359,6 +361,9 @@ def _no_match(
                 f'.plt("{pattern}") probes those calls, '
                 f'.library("LIB").function("{pattern}") the function where it is'
             )
+        elif other := _linked(pattern, head, services) if head.file.is_library else "":
+            error.notes.append(f"'{view.shown(other)}', which it is linked with, has it")
+            error.hint = f'process("{other.rpartition("/")[2]}").function("{pattern}") probes it'
         elif near:
             error.message = f"no match (similar functions: {', '.join(near)})"
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near[:2]) + "?"
@@ -372,6 +377,24 @@ def _no_match(
             error.hint = way
 
     return PointError("E0231", "no match", target.span, notes=notes, explain=similar)
+
+
+def _linked(name: str, head: Head, services: Services) -> str:
+    """Find the library that has a function and that another one is linked with; or "".
+
+    Such as libc.so.6 for what was in libpthread.so.0 before glibc 2.34.
+    """
+    from stapy.debuginfo.user.libraries import loaded_with
+
+    known = services.debuginfo.programs
+    for path in loaded_with(known, head.file):
+        try:
+            rows = known.functions(known.open(path)).named(name)
+        except UserFileError:
+            continue
+        if any(row.is_exported for row in rows):
+            return path
+    return ""
 
 
 def _described(pattern: str, head: Head, services: Services) -> list[str]:
