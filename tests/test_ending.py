@@ -241,3 +241,21 @@ def test_handlers_of_others_stay() -> None:
     finally:
         signal.signal(signal.SIGHUP, old)
     assert heard((signal.SIGTERM, signal.SIGHUP)) == [signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("module", ["stapy", "stapy.run"])
+def test_control_c_while_the_program_is_loaded(module: str) -> None:
+    """Nobody hears it yet: Python would print where its imports were."""
+    program = (
+        "import os, runpy, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name in ('stapy.cli.parsing', 'stapy.run.consumer'):\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        f"sys.argv = ['x', '--version']\n"
+        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")

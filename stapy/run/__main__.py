@@ -19,7 +19,10 @@ if not __package__:
     _spec.loader.exec_module(sys.modules["stapy_run"])
     __package__ = "stapy_run"
 
-from .cli import main
+try:
+    from .cli import main
+except KeyboardInterrupt:  # Ctrl-C before there is anybody to hear it
+    sys.exit(1)
 
 if __name__ == "__main__":
     sys.exit(main())
