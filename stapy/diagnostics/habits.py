@@ -91,6 +91,18 @@ def old_function(name: str) -> str:
     return f"syscall.{found[1]}" if found else ""
 
 
+def several_functions(pattern: str) -> str:
+    """Write points of several functions that a pattern has in braces or between bars, else ""."""
+    before, opening, rest = pattern.partition("{")
+    inside, closing, behind = rest.partition("}")
+    words = [before + word + behind for word in inside.split(",")] if opening and closing else []
+    words = words or pattern.split("|")
+    if len(words) < 2 or not all(re.fullmatch(r"[\w:*?]+", word) for word in words):
+        return ""
+    points = ",".join(f'function("{word}")' for word in words[:3])
+    return f".{{{points}}} means several: a name has the wildcards *, ? and [] only"
+
+
 def _timer(text: str, unit: str = "") -> str:
     found = re.fullmatch(r"(?:(\w+):)?(\d+)([a-z]*)", text)
     if not found:

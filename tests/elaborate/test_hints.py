@@ -32,6 +32,8 @@ class Copies(s.FakeDebuginfo):
         ('begin { println(@var("pid_mx@kernel/pid.c")) }', "E0241", "", "'pid_max'"),
         ('begin { println(@var("pid_max")) }', "E0241", '@var("pid_max")', "install debuginfo"),
         ('kernel.trace("sched:sched_swich") { println(1) }', "E0232", "", "'sched_switch'"),
+        ('kernel.function("{vfs_read,vfs_write}") { println(1) }', "E0231", "",
+         '.{function("vfs_read"),function("vfs_write")}'),
         ('module("ext4").function("ext4_*") { println(1) }', "E0231", "", "kernel.function(…)"),
         ('kernel.function("vfs_read") { println($file . "x") }', "E0301", "$file", "sprint("),
         ('kernel.function("vfs_read") { printf("%s", $count) }', "E0301", "$count", "sprint("),

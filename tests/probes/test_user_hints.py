@@ -32,6 +32,14 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ('process("tool-of-hints").function("main") { println(1) }', 'process("./tool-of-hints")'),
         ('process("./tool-of-hint").function("main") { println(1) }', "/tool-of-hints'"),
         ('process("libc").function("malloc") { println(1) }', 'process("libc.so.6")'),
+        (
+            'process("{path}").function("no{thing,where}") { println(1) }',
+            '.{function("nothing"),function("nowhere")}',
+        ),
+        (
+            'process("{path}").function("nothing|wide") { println(1) }',
+            '.{function("nothing"),function("wide")}',
+        ),
         ('process("/lib64/libc.so.6").function("malloc") { println(1) }', "'libc.so.6'"),
         ('process("/usr/lib64/libc-2.17.so").function("malloc") { println(1) }', "'libc.so.6'"),
         (

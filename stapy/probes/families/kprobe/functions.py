@@ -232,8 +232,9 @@ class KprobeFamily:
             if near:
                 error.message = f"no match (similar functions: {', '.join(near)})"
                 error.hint = "did you mean " + " or ".join(f"'{n}'" for n in near[:2]) + "?"
-            from stapy.diagnostics.habits import old_function
+            from stapy.diagnostics.habits import old_function, several_functions
 
+            error.hint = several_functions(pattern) or error.hint
             call = old_function(pattern)
             if call:
                 error.hint = f"use {call}: functions of system calls have had many names"

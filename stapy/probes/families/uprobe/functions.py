@@ -354,7 +354,13 @@ def _no_match(
         notes.append(f"the file is stripped: only exported names are known ({table.source})")
 
     def similar(error: PointError) -> None:
+        from stapy.diagnostics.habits import several_functions
+
         near = table.nearest(pattern, 3) or _described(pattern, head, services)
+        several = several_functions(pattern)
+        if several:
+            error.hint = several
+            return
         if any(stub.name == pattern for stub in services.debuginfo.programs.stubs(head.file)):
             error.notes.append("the program calls it in another file")
             error.hint = (
