@@ -136,8 +136,20 @@ class Constraints:
             labels=labels,
             hint=(expected == p.STRING and value is not None and self._text_hint(value))
             or (hint if {expected, found} == {p.LONG, p.STRING} else "")
+            or (expected == p.STRING and value is not None and self._members_hint(value))
             or _convert_hint(expected, found),
         )
+
+    def _members_hint(self, value: p.Expr) -> str:
+        """Say how a struct that a target variable points to is printed, "" for other values."""
+        known = self.ctype(value)
+        type = ctypes.strip(known) if known is not None else None
+        written = self.diagnostics.sources.text(value.span)
+        if not isinstance(type, ctypes.Pointer) or not written.startswith("$"):
+            return ""
+        if not isinstance(ctypes.strip(type.target), ctypes.Struct):
+            return ""
+        return f"{written}$ is the text of its members, {written}$$ with those in them"
 
     def _text_hint(self, value: p.Expr) -> str:
         """Name the function that reads the text a value points to, "" when it points to none."""
@@ -149,9 +161,9 @@ class Constraints:
             target = ctypes.strip(type.element)
         else:
             return ""
+        written = self.diagnostics.sources.text(value.span) or "pointer"
         if not (isinstance(target, ctypes.Int) and target.size == 1):
             return ""
-        written = self.diagnostics.sources.text(value.span) or "pointer"
         if isinstance(type, ctypes.Pointer) and type.is_user:
             return f"user_string({written}) reads the text that it points to"
         other = "" if isinstance(type, ctypes.Array) else " (user_string(), when it is a program's)"

@@ -37,6 +37,9 @@ GROUPS = ("$$vars", "$$parms", "$$locals", "$$return")
 
 __all__ = ["TargetScope", "TargetVariable"]
 
+# What other tracers call the result of a function.
+_RESULTS = ("$retval", "$ret", "$rc", "$result", "$retvalue", "$rval")
+
 
 def target(low: Context, node: n.Target) -> p.Expr:
     """Lower ``$name`` with its chain, and the ``$$`` texts."""
@@ -151,6 +154,8 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
     if shown:
         text += f" (alternatives: {' '.join(shown)})"
     hint = f"did you mean '{near[0]}'?" if near else whole.hint
+    if node.name in _RESULTS and not near:
+        hint = f"the result of a function is $return{'' if scope.is_return else ', at .return'}"
     notes = [note for note in (whole.ambiguity, whole.missing) if note]
     return low.pending(
         "E0241",
