@@ -58,7 +58,8 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         mirror = None
         words = RunOptions(**{name: getattr(options, name) for name in RunOptions.__slots__})
         if options.output:
-            mirror = Mirror(machine.share / "out", folder_of(options.output))
+            folder = folder_of(options.output, in_turns=bool(options.rotate))
+            mirror = Mirror(machine.share / "out", folder)
             words.output = f"{SHARE}/out/{Path(options.output).name}"
         if options.record is not None:
             words.record = f"{SHARE}/record"
@@ -124,11 +125,14 @@ def keys_of(fd: int) -> Iterator[None]:
             terminal.close()
 
 
-def folder_of(output: str) -> Path:
-    """Return where a file of ``-o`` shall appear; its name may have marks of strftime."""
+def folder_of(output: str, *, in_turns: bool = False) -> Path:
+    """Return where a file of ``-o`` shall appear; its name may have marks of strftime.
+
+    With ``in_turns`` there will be several, each with a number behind the name.
+    """
     path = Path(output).absolute()
     try:
-        if "%" in output:
+        if "%" in output or in_turns:
             path = path.parent
             next(path.iterdir(), None)
         else:

@@ -251,6 +251,13 @@ def test_output_is_tried_before_the_run(
         assert folder_of(output) == tmp_path
 
 
+def test_files_that_take_turns_have_none_without_a_number(tmp_path: Path) -> None:
+    assert folder_of(str(tmp_path / "x"), in_turns=True) == tmp_path
+    assert not [*tmp_path.iterdir()]
+    with pytest.raises(VmError, match="Couldn't open output file"):
+        folder_of(str(tmp_path / "no/x"), in_turns=True)
+
+
 def test_case_file(tmp_path: Path) -> None:
     path = tmp_path / "x.stp"
     path.write_text(
