@@ -64,7 +64,7 @@ static unsigned long hidden_by_return_probe(unsigned long where)
 		if (copy_from_kernel_nofault(&call, next, sizeof(call)))
 			return 0;
 		if (call.stack == where)
-			return call.orig_ret_vaddr;
+			return stapy_user_unsigned(call.orig_ret_vaddr);
 	}
 	return 0;
 }

@@ -17,8 +17,6 @@ from stapy.debuginfo.user.instructions import reader
 from stapy.debuginfo.user.runs import end_of_run
 from stapy.debuginfo.user.symbols import FunctionTable
 
-VERSION = 1  # of what `proven` and the readers of instructions find
-
 _MOST = 1 << 20  # bytes that are decoded for one address
 _PIECE = 4096
 _NEAR = 128  # bytes that are decoded again for each address

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.arch import X86_64, Architecture
-from stapy.cache import Cache, file_identity, key_of
+from stapy.cache import Cache, file_identity, key_of, own_state
 from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
 from stapy.debuginfo.dwarf.query.opener import open_first
@@ -218,7 +218,8 @@ class Programs:
 
         try:
             name = file_identity(file.path)
-            key = key_of("proven", boundaries.VERSION, file.build_id, *name, *dwarf.identity)
+            ours = own_state(Path(__file__).parent)  # who reads instructions is in this folder
+            key = key_of("proven", ours, file.build_id, *name, *dwarf.identity)
             data = kept(self._cache, key, make)
             parts = pack.decode(data)
             begin, sound = (
