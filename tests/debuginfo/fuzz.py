@@ -155,8 +155,11 @@ class Search:
         self.report.seconds += taken
         self.report.slowest = max(self.report.slowest, (taken, number))
 
-    def run(self, seconds: float, first: int = 0) -> Report:
-        """Try inputs from a number on for some processor time."""
+    def run(self, seconds: float, first: int = 0, least: int = 0) -> Report:
+        """Try inputs from a number on for some processor time, and ``least`` of them anyhow.
+
+        A collector that meets the heap of a worker takes longer than many inputs.
+        """
         old = signal.signal(signal.SIGPROF, _too_long)
         limits = resource.getrlimit(resource.RLIMIT_AS)
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -164,7 +167,7 @@ class Search:
         resource.setrlimit(resource.RLIMIT_AS, (memory, limits[1]))
         ends = time.process_time() + seconds
         try:
-            while time.process_time() < ends:
+            while time.process_time() < ends or self.report.inputs < least:
                 self.one(first)
                 first += 1
         finally:
