@@ -99,6 +99,22 @@ def test_by_address_line_and_build_id(guest: Machine, release: str, tmp_path: Pa
     ], (lines, result.stderr)  # fmt: skip
 
 
+def test_functions_whose_names_were_stripped(guest: Machine, release: str, tmp_path: Path) -> None:
+    """What describes their frames tells where they begin."""
+    whole = compiled(tmp_path, WAITING, "-O1", "-fPIE", "-pie", name="whole")
+    program = tmp_path / "program"
+    run("strip", "-s", "-o", str(program), str(whole))
+    at = address_of(whole, "work")
+    modules = make(release, tmp_path, places=f"""
+    probe process("{program}").function({at:#x}) {{ printf("function %d\\n", int_arg(1)) }}
+    probe process("{program}").statement({at:#x}) {{ printf("statement %s\\n", pp()) }}
+    """)  # fmt: skip
+    lines, result = shell(guest, modules, f"touch go; $run -c {program} $places; echo status $?")
+    assert sorted(lines) == [
+        "function 3", f'statement process("{program}").statement({at:#x})', "status 0"
+    ], (lines, result.stderr)  # fmt: skip
+
+
 # Instructions of many lengths, one after the other; with constants that look like instructions.
 STRAIGHT = r"""
 #include <stdio.h>

@@ -152,6 +152,8 @@ def check(
         raise NoBoundary(f"{address:#x} {what}: '{file.path}'")
     decoded = instructions or Instructions(file)
     before = _function_before(file, functions, address)
+    if before is None and address in file.unwound:
+        before = address  # of a function whose name was stripped
     size = reader(file.machine).SIZE
     if size is not None:
         _check_place(file, size, address, is_known=address == before or row_before is not None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import view
 from stapy.debuginfo.user import mangled, processes
 from stapy.debuginfo.user.file import UserFileError
+from stapy.debuginfo.user.symbols import UserFunction
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
@@ -34,7 +35,7 @@ from stapy.probes.programs import Head
 from stapy.record import replace
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
+    from stapy.debuginfo.user.symbols import FunctionTable
     from stapy.ir.program import DerivedProbe
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
@@ -202,7 +203,7 @@ def _by_symbols(
     Raises `PointError` when there is none.
     """
     if number_of(target) is not None:
-        functions = [_at(target, table, head)]
+        functions = [_at(target, table, head, is_return="return" in found)]
     else:
         functions = _named(text_of(target), table)
     if known:
@@ -256,12 +257,25 @@ def _named(pattern: str, table: FunctionTable) -> list[UserFunction]:
     return list(by_address.values())
 
 
-def _at(target: PointComponent, table: FunctionTable, head: Head) -> UserFunction:
-    """Find the function that an address lies in; raises `PointError` when there is none."""
+def _at(
+    target: PointComponent, table: FunctionTable, head: Head, *, is_return: bool
+) -> UserFunction:
+    """Find the function that an address lies in; raises `PointError` when there is none.
+
+    One whose name was stripped is known where it begins, by what describes its frames. A part of a
+    function that the compiler put elsewhere is described as well, and cannot be told from one: it
+    has no return address on the stack.
+    """
     address = _address(target)
     function = table.at(address)
+    if function is None and address in head.file.unwound:
+        offset = head.file.code_offset(address)
+        if offset is not None and not is_return:
+            return UserFunction("", address, offset, 0, 0)
     if function is None:
         notes = [f"{address:#x} lies in no function of '{head.file.path}' that is known"]
+        if is_return and address in head.file.unwound:
+            notes = [f"whether {address:#x} begins a function or a part of one is not known"]
         if not table.complete and not table.is_damaged:
             notes.append(f"only names from {table.source} are known")
         hint = "addresses are those that the file was linked with, as nm and objdump print them"
