@@ -53,8 +53,9 @@ _PACKAGES = {
     "ar": "binutils",
     "cc": "gcc",
     "cc1": "gcc",
-    "ld.lld": "lld",
 }
+# Those of LLVM, with or without a version: of a name, the package's.
+_OF_LLVM = re.compile(r"(?:ld\.(?P<linker>lld)|(?P<llvm>llvm)-\w+)(?P<version>-\d+)?")
 
 
 class Problem(Record):
@@ -357,6 +358,8 @@ def way_to_program(name: str, release: str) -> str:
     """Say how to get a program that modules of a kernel are built with."""
     prefix, program = _split_program(name)
     package = _PACKAGES.get(program, program)
+    if of_llvm := _OF_LLVM.fullmatch(program):
+        package = (of_llvm["linker"] or of_llvm["llvm"]) + (of_llvm["version"] or "")
     machine = next((one for one in ARCHITECTURES.values() if one.cross == prefix), None)
     if prefix and machine is None:
         return f"'{prefix}' is what CROSS_COMPILE says: give it the beginning of a compiler's name"

@@ -71,9 +71,21 @@ class Kernel(Record):
 
     @property
     def compiler(self) -> str:
-        """Name of the compiler that built the kernel ("gcc-12"), "" when unknown."""
-        words = self.config.text("CONFIG_CC_VERSION_TEXT").split()
-        return words[0] if words else ""
+        """Name of the compiler that built the kernel ("gcc-12", "clang-16"), "" when unknown."""
+        return compiler_of(self.config.text("CONFIG_CC_VERSION_TEXT"))
+
+
+def compiler_of(version: str) -> str:
+    """Return the name of the compiler whose version says that, "" for none.
+
+    GCC begins with the name that it was called by; clang's is said with its major version, as
+    distributions call it: ``Debian clang version 16.0.6 (15~deb12u1)`` is ``clang-16``.
+    """
+    clang = re.search(r"\bclang version (\d+)\.", version)
+    if clang is not None:
+        return f"clang-{clang[1]}"
+    words = version.split()
+    return words[0] if words else ""
 
 
 def find_kernel(

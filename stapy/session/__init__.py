@@ -217,6 +217,10 @@ class Session(Passes):
             from stapy.session import building
 
             self.tools = building.open_tools(self, kernel)
+        elif kernel.config.is_enabled("CONFIG_CC_IS_CLANG"):
+            from stapy.build.llvm import LlvmTools
+
+            self.tools = LlvmTools(kernel.config, kernel.compiler)
 
     def find_signer(self) -> None:
         """Settle which key signs the module, if one is to."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stapy.arch import architecture, host
 from stapy.build import tools
+from stapy.build.llvm import LlvmTools
 from stapy.build.messages import way_to_program
 from stapy.cache import Cache
 from stapy.cache.store import DEFAULT_LIMIT_MB
@@ -121,7 +122,9 @@ class Examination:
     def compiler(self) -> Finding:
         """Compare the compiler that the kernel was built with to the one that is here."""
         wanted = self.kernel.config.text("CONFIG_CC_VERSION_TEXT")
-        program = "clang" if "clang" in wanted else self.kernel.compiler
+        program = self.kernel.compiler
+        if self.kernel.config.is_enabled("CONFIG_CC_IS_CLANG"):
+            program = LlvmTools(self.kernel.config, program).clang
         if not program:
             return Finding(
                 "compiler", LIMITED, "the kernel's configuration does not name its compiler"

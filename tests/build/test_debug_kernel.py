@@ -6,6 +6,7 @@ The compiler, make and the sources are small fakes: what is looked at is what th
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -40,6 +41,7 @@ esac
     "find": 'echo "$SOURCES"\n',
     "pahole": "true\n",
     "gcc": 'echo "gcc ${COMPILER:-12}"\n',
+    "clang-16": 'echo "clang 16"\n',
     # Moves as it does, but not what $STUCK names to its new place.
     "mv": """
 case "$1 $2" in
@@ -163,6 +165,29 @@ def test_the_kinds_are_beside_each_other(place: Place) -> None:
     assert place.run("kasan", BUILD="3")[1] == place.run(BUILD="3")[1] == f"{RELEASE}\n"
     assert place.run("kcsan", BUILD="3")[1] == "6.1.1-racing\n"
     assert place.log.read_text() == before
+
+
+def test_a_kind_that_clang_builds(place: Place) -> None:
+    status, stdout, stderr = place.run("clang", BUILD="1", NAMED="6.1.1-clang")
+    assert (status, stdout) == (0, "6.1.1-clang\n"), stderr
+    calls = [line for line in place.log.read_text().splitlines() if line]
+    assert len(calls) == 4 and all("LLVM=-16" in line.split() for line in calls)
+    found = place.contents()
+    assert "CONFIG_CFI_CLANG=y" in found["kernels/boot/config-6.1.1-clang"]
+    assert found["kernels/lib/modules/6.1.1-clang/build"] == "/usr/src/linux-debug-clang"
+
+
+def test_a_compiler_that_is_missing_is_named(place: Place) -> None:
+    (Path(place.environment["PATH"].partition(":")[0]) / "clang-16").unlink()
+    programs = Path(place.environment["PATH"].partition(":")[0])
+    for name in ("bash", "sed", "find", "sha256sum", "cat", "readlink", "head", "env"):
+        found = shutil.which(name)
+        if found and not (programs / name).exists():
+            (programs / name).symlink_to(found)
+    status, stdout, stderr = place.run("clang", PATH=str(programs))
+    assert (status, stdout) == (1, "")
+    assert "apt-get install linux-source-6.1" in stderr and "clang-16 lld-16 llvm-16" in stderr
+    assert not place.kernels.exists()
 
 
 def test_what_is_there_is_not_built_again(place: Place) -> None:

@@ -118,6 +118,21 @@ def test_package_of_a_program(program: str, package: str, monkeypatch: pytest.Mo
     assert diagnostics.errors[0].hint == f"apt-get install {package}"
 
 
+@pytest.mark.parametrize(
+    ("program", "package"),
+    [
+        ("ld", "binutils"),
+        ("clang-16", "clang-16"),
+        ("ld.lld", "lld"),
+        ("ld.lld-16", "lld-16"),
+        ("llvm-objcopy-16", "llvm-16"),
+        ("llvm-nm", "llvm"),
+    ],
+)
+def test_the_package_of_a_program(program: str, package: str) -> None:
+    assert way_to_program(program, "6.1") == f"apt-get install {package}"
+
+
 def test_a_beginning_of_names_that_nobody_knows() -> None:
     assert way_to_program("nonesuch-gcc-12", "6.1").startswith("'nonesuch-' is what CROSS_COMPILE")
 

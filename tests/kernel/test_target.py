@@ -144,3 +144,18 @@ def test_architectures(monkeypatch: pytest.MonkeyPatch, machine: str, arch: str)
     names = os.uname_result(("Linux", "host", "6.1", "#1", machine))
     monkeypatch.setattr(os, "uname", lambda: names)
     assert host_name() == arch
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("gcc-12 (Debian 12.2.0-14) 12.2.0", "gcc-12"),
+        ("gcc (GCC) 14.2.1 20250110 (Red Hat 14.2.1-7)", "gcc"),
+        ("Debian clang version 16.0.6 (15~deb12u1)", "clang-16"),
+        ("clang version 17.0.6", "clang-17"),
+        ("Android (11368308, +pgo, +bolt) clang version 18.0.0 (https://llvm)", "clang-18"),
+        ("", ""),
+    ],
+)
+def test_the_compiler_of_a_version(version: str, name: str) -> None:
+    assert target.compiler_of(version) == name

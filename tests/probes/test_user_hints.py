@@ -311,3 +311,55 @@ def test_many_places_in_every_process(
     assert [item.message for item in told] == (
         [f"300 probes in every process that maps '{path}'"] if is_told else []
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Cart.add", "shop::Cart::add"),
+        ("cart->add(3)", "shop::Cart::add"),
+        ("shop::price(int)", "shop::price"),
+        ("shop::prise(int)", "shop::price"),
+    ],
+)
+def test_a_function_of_cpp_that_is_written_as_a_call(
+    written: str, meant: str, tmp_path: Path
+) -> None:
+    text = tmp_path / "shop.cpp"
+    text.write_text("""namespace shop {
+    struct Cart { int total; void add(int price); };
+    void Cart::add(int price) { total += price; }
+    int price(int number) { return number; } }
+    int main() { shop::Cart cart{}; cart.add(shop::price(3)); return cart.total; }""")
+    path = built(tmp_path / "shop", str(text), "-g", "-O0")
+    (item,) = run(f'probe process("{path}").function("{written}") {{ next }}').diagnostics.items
+    assert item.hint == f"did you mean '{meant}'?"
+    assert run(f'probe process("{path}").function("{meant}") {{ next }}').codes == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "is_kept"),
+    [
+        (("-s", "-Wl,--build-id=sha1"), "build it with -g, and do not strip it, or put", True),
+        (("-s", "-Wl,--build-id=none"), "build it with -g, and do not strip it", False),
+    ],
+)
+def test_a_stripped_program_of_no_package(
+    options: tuple[str, ...], said: str, is_kept: bool, tmp_path: Path
+) -> None:
+    bare = compiled(tmp_path, PROGRAM, "-O1", *options)
+    (item,) = run(f'probe process("{bare}").function("nothing") {{ next }}').diagnostics.items
+    assert item.hint.startswith(said)
+    if is_kept:
+        place = Path(item.hint.rpartition(" ")[2])
+        assert place.parent.parent == Path("/usr/lib/debug/.build-id")
+        assert len(place.parent.name + place.stem) == 40
+    else:
+        assert item.hint == said
+
+
+def test_variables_of_a_program_without_debug_information(tmp_path: Path) -> None:
+    path = compiled(tmp_path, PROGRAM, "-O1")
+    result = run(f'probe process("{path}").function("nothing") {{ println($a) }}')
+    (item,) = result.diagnostics.items
+    assert item.hint.startswith("build it with -g, or put"), result.shown()

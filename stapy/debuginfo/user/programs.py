@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from stapy.debuginfo.user.sdt import Mark
     from stapy.debuginfo.user.symbols import FunctionTable
 
+# Where distributions put what they have built.
+_OF_SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib")
+_KEPT = "/usr/lib/debug/.build-id"
+
 
 class Programs:
     """What is known of the files of user programs, all for one machine."""
@@ -311,4 +315,13 @@ class Programs:
         from stapy.debuginfo.user.packages import debug_command
 
         command = debug_command(file.path)
-        return f"its debug package has them: {command}" if command else ""
+        if command:
+            return f"its debug package has them: {command}"
+        if str(file.path).startswith(_OF_SYSTEM) or file.elf.section(".debug_info"):
+            return ""
+        built = "build it with -g"
+        if not file.elf.section(".symtab"):
+            built += ", and do not strip it"
+        if number := file.build_id:
+            built += f", or put its debug file at {_KEPT}/{number[:2]}/{number[2:]}.debug"
+        return built

@@ -6,6 +6,7 @@ begin an instruction are armed: a breakpoint inside of one would change what the
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -418,13 +419,18 @@ def _linked(name: str, head: Head, services: Services) -> str:
 
 
 def _described(pattern: str, head: Head, services: Services) -> list[str]:
-    """Suggest names that DWARF has, of C++ and Rust with what they are in, at most three."""
+    """Suggest names that DWARF has, of C++ and Rust with what they are in, at most three.
+
+    Of what looks like a call or a member of an object, ``Cart.add(int)``, the name is looked for.
+    """
     dwarf = services.debuginfo.programs.dwarf(head.file, download=False)
     if dwarf is None:
         return []
-    outside, _, last = pattern.rpartition("::")
+    spelled = re.sub(r"\.|->", "::", pattern.partition("(")[0].rstrip())
+    outside, _, last = spelled.rpartition("::")
     found: list[str] = []
-    for name in nearest(last, dwarf.index.similar(last), 3):
+    exact = [last] if spelled != pattern and any(dwarf.index.functions(last)) else []
+    for name in exact or nearest(last, dwarf.index.similar(last), 3):
         found += [row.qualified for row in dwarf.index.functions(name)]
     inside = [name for name in found if outside and "::" in name]
     return list(dict.fromkeys(inside or found))[:3]

@@ -1,0 +1,68 @@
+"""What make is told for a kernel that clang has built, by its configuration and what is here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stapy.build.llvm import LlvmTools
+from stapy.kernel.config import Config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LLD = "CONFIG_LD_IS_LLD=y\nCONFIG_AS_IS_LLVM=y\n"
+
+
+def words(folder: Path, text: str) -> dict[str, str]:
+    (folder / "config").write_text(f"CONFIG_CC_IS_CLANG=y\n{text}")
+    tools = LlvmTools(Config([folder / "config"]), "clang-16")
+    assert tools.identity == " ".join(tools.make_words)
+    assert tools.make_words[0] == f"CC={tools.clang}"
+    return dict(word.split("=", 1) for word in tools.make_words)
+
+
+@pytest.mark.parametrize(
+    ("here", "clang", "linker"),
+    [
+        ({"clang-16": "16.0.6", "clang": "16.0.6"}, "clang-16", "ld.lld-16"),
+        ({"clang": "16.0.6"}, "clang", "ld.lld"),
+        # Another version is none: make says which is missing, and stapy how to get it.
+        ({"clang": "17.0.1"}, "clang-16", "ld.lld-16"),
+        ({}, "clang-16", "ld.lld-16"),
+    ],
+)
+def test_the_version_that_built_the_kernel(
+    here: dict[str, str],
+    clang: str,
+    linker: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, version in here.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\necho 'Debian clang version {version} (1)'\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = words(tmp_path, LLD)
+    assert (found["CC"], found["LD"]) == (clang, linker)
+    assert found["NM"] == f"llvm-nm{clang.removeprefix('clang')}"
+
+
+@pytest.mark.parametrize(
+    ("text", "linker", "assembler"),
+    [
+        (LLD, "ld.lld-16", "1"),
+        ("CONFIG_AS_IS_LLVM=y\n", None, "1"),
+        ("", None, "0"),
+    ],
+)
+def test_linker_and_assembler_are_those_of_the_kernel(
+    text: str, linker: str | None, assembler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = words(tmp_path, text)
+    assert (found.get("LD"), found["LLVM_IAS"]) == (linker, assembler)
+    assert ("LLVM" in found) == (linker is not None)
+    # A module's objects are code, also where the linker makes that of the kernel.
+    assert found["CC_FLAGS_LTO"] == ""
