@@ -16,6 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -199,6 +200,7 @@ class Container(Tools):
                 mem_limit=MEMORY_MB << 20,
                 memswap_limit=MEMORY_MB << 20,
                 pids_limit=PROCESSES,
+                ulimits=self._limits(),
                 mounts=self.mounts(),
                 labels=labels(),
             )
@@ -209,6 +211,22 @@ class Container(Tools):
         except self.docker.sdk.errors.DockerException as error:
             raise self.docker.failed(error) from error
         return fresh
+
+    def _limits(self) -> list[object]:
+        """List limits of files and processes that a daemon with limits of its own can set.
+
+        podman's are higher unless it is told: where it may not raise its own (in a container,
+        without root), nothing would start. Both are far above what a compiler takes.
+        """
+        found: list[object] = []
+        for name, number, wanted in (
+            ("nofile", resource.RLIMIT_NOFILE, 4096),
+            ("nproc", resource.RLIMIT_NPROC, 4096),
+        ):
+            _, hard = resource.getrlimit(number)
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            found.append(self.docker.sdk.types.Ulimit(name=name, soft=most, hard=most))
+        return found
 
     def sweep(self) -> None:
         """Remove what a command of ours left that was killed before it could start its container.

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, RLIMIT_NPROC, getrlimit
 from types import SimpleNamespace
 from typing import Any
 
@@ -300,6 +301,11 @@ def test_a_container_may_do_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert host["SecurityOpt"] == ["no-new-privileges"]
     assert host["ReadonlyRootfs"]
     assert host["Memory"] == host["MemorySwap"] == 4 << 30 and host["PidsLimit"] == 256
+    # Those of podman are above what itself may have where it is in a container.
+    for limit, number in zip(host["Ulimits"], (RLIMIT_NOFILE, RLIMIT_NPROC), strict=True):
+        assert limit["Soft"] <= limit["Hard"] <= 4096
+        assert getrlimit(number)[1] == RLIM_INFINITY or limit["Hard"] <= getrlimit(number)[1]
+    assert [limit["Name"] for limit in host["Ulimits"]] == ["nofile", "nproc"]
     writable = [row for row in host["Mounts"] if not row["ReadOnly"]]
     ours = {str(tmp_path / "work"), str(tools.scratch())}
     assert {row["Target"] for row in writable} - {"/root"} == ours
