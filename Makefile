@@ -127,7 +127,7 @@ torture: setup bytecode
 	$(AS_ROOT) $(PYTHON) -m tests.torture $(FIGURES)
 
 # A kernel that watches what modules do to it, for torture and the tests of safety; prints its release.
-# KIND=kcsan: one that tells of data races, instead of wrong memory.
+# KIND=kcsan: one that tells of data races, instead of wrong memory. KIND=clang: one of clang's.
 debug-kernel:
 	@.ci/debug-kernel $(KIND)
 

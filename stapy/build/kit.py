@@ -94,10 +94,15 @@ class Kit(Record):
 
 
 def compile_words(commands: Commands, folder: Path, runtime: Path) -> list[str]:
-    """Return the kernel's compile command; the precompiled header must be its first include."""
+    """Return the kernel's compile command; the precompiled header must be its first include.
+
+    clang's precompiled header names the files that it is of. Those of the kit, which comes into
+    the cache once it is whole, it is to look for in the folder where the kit is: ``-isysroot``.
+    """
     words = commands.compile
     return [
         words[0],
+        *(["-isysroot", str(folder)] if _is_clang(words[0]) else []),
         "-include",
         str(folder / "prefix.h"),
         f"-I{folder}",
@@ -105,6 +110,10 @@ def compile_words(commands: Commands, folder: Path, runtime: Path) -> list[str]:
         f"-fmacro-prefix-map={runtime}/=",
         *_without_includes(words[1:])[0],
     ]
+
+
+def _is_clang(program: str) -> bool:
+    return Path(program).name.startswith("clang")
 
 
 def _without_includes(words: list[str]) -> tuple[list[str], list[str]]:
@@ -279,7 +288,10 @@ class _Maker:
     def precompile(self) -> None:
         words = compile_words(self.commands, self.folder, self.runtime)
         # The header is the source here, not an include of it.
-        del words[1:3]
+        first = words.index("-include")
+        del words[first : first + 2]
+        if _is_clang(words[0]):
+            words[1:1] = ["-Xclang", "-relocatable-pch"]
         at = words.index("-c") if "-c" in words else 0
         words[at : at + 1] = [] if not at else ["-x", "c-header"]
         header = self.folder / "prefix.h"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.build.tools import Tools
+from stapy.build.tools import HERE, Tools
 from stapy.kernel.target import compiler_of
 
 if TYPE_CHECKING:
+    from stapy.kernel import Kernel
     from stapy.kernel.config import Config
 
 # What the kernel's Makefile calls them, and LLVM does.
@@ -49,3 +50,10 @@ class LlvmTools(Tools):
             return False
         plain = self.find("clang")
         return plain is not None and compiler_of(self.run([plain, "--version"]).output) == compiler
+
+
+def tools_for(kernel: Kernel) -> Tools:
+    """Choose this machine's programs for a kernel of its architecture: LLVM's, or all others."""
+    if not kernel.config.is_enabled("CONFIG_CC_IS_CLANG"):
+        return HERE
+    return LlvmTools(kernel.config, kernel.compiler)

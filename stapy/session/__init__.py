@@ -218,9 +218,9 @@ class Session(Passes):
 
             self.tools = building.open_tools(self, kernel)
         elif kernel.config.is_enabled("CONFIG_CC_IS_CLANG"):
-            from stapy.build.llvm import LlvmTools
+            from stapy.build.llvm import tools_for
 
-            self.tools = LlvmTools(kernel.config, kernel.compiler)
+            self.tools = tools_for(kernel)
 
     def find_signer(self) -> None:
         """Settle which key signs the module, if one is to."""

@@ -17,7 +17,7 @@ from stapy.build.daemon import ContainerError, Docker
 from stapy.build.driver import RuntimeObjects, open_kit
 from stapy.build.images import choose, open_container
 from stapy.build.kit import KitError
-from stapy.build.tools import HERE
+from stapy.build.llvm import tools_for
 from stapy.cache import Cache
 from stapy.debuginfo.facade import Debuginfo
 from stapy.debuginfo.facts import kernel_facts
@@ -127,7 +127,7 @@ def _units(kernel: Kernel, place: str) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="stapy-wall-") as name:
         folder = Path(name)
         machine = architecture(kernel.arch)
-        tools = CrossTools(machine) if machine and kernel.arch != host_name() else HERE
+        tools = CrossTools(machine) if machine and kernel.arch != host_name() else tools_for(kernel)
         try:
             if place != _HERE:
                 tools = open_container(choose("auto", kernel), kernel, runtime, folder)
