@@ -3,8 +3,8 @@
 A kernel is a release that is installed or was fetched by ``stapy kernel fetch``, or
 ``SUITES:LINE`` as ``stapy kernel fetch -s SUITES LINE`` takes them, or ``SUITES:LINE@ARCH``
 with its ``-a ARCH``. What earlier
-runs found is kept in stapy's cache, a file for each kernel, so that the page can be written from
-all of them.
+runs found is kept in stapy's cache, a file for each kernel, and in the page itself: a row stays
+until its kernel is tried again. To be rid of one, remove its file and its line of the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stapy.vm.errors import VmError
 from tests import commandline
 from tests.program import stapy_command
 from tests.vm.harness import ROOT
-from tests.wall.page import write
+from tests.wall.page import read, write
 from tests.wall.rows import Row, try_kernel
 
 PAGE = ROOT / "docs" / "wall.md"
@@ -55,11 +55,14 @@ def fetch(wanted: str) -> tuple[str, str]:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["it said nothing"]
-        return (
-            f"{wanted[len(suites) + 1 :]} of {suites or 'this suite'}",
-            f"it could not be fetched: {said[-1]}",
-        )
+        return _unfetched(wanted), f"it could not be fetched: {said[-1]}"
     return done.stdout.split()[-1], ""
+
+
+def _unfetched(wanted: str) -> str:
+    """Name the row of a line that cannot be had; "" for a release, which is here."""
+    suites, colon, line = wanted.partition(":")
+    return f"{line} of {suites or 'this suite'}" if colon else ""
 
 
 def is_here(release: str) -> bool:
@@ -94,16 +97,55 @@ def main(words: list[str]) -> int:
         row = Row(release, why=why, date=time.strftime("%Y-%m-%d")) if why else try_kernel(release)
         if row.why:
             print(f"  not tried: {row.why}", flush=True)
-        file = folder / f"{release.replace('/', '_')}.json"
-        file.write_text(json.dumps({name: getattr(row, name) for name in Row.fields}))
-        PAGE.write_text(write(kept(folder)))
+        gone = "" if why else _unfetched(wanted)  # what it was called while it could not be had
+        record(row, folder, PAGE, gone)
     print(PAGE)
     return 0
 
 
+def record(row: Row, folder: Path, page: Path, gone: str = "") -> None:
+    """Keep a row in the cache and write the page, without the row ``gone``.
+
+    Rows that the page or the cache has are not lost: a kernel that could not be tried now keeps
+    what an earlier run has found.
+    """
+    rows = known(folder, page)
+    if gone != row.release:
+        rows.pop(gone, None)
+        _file(folder, gone).unlink(missing_ok=True)
+    before = rows.get(row.release)
+    if row.why and before is not None and not before.why:
+        print(f"  the row of {before.date} stays", flush=True)
+        row = before
+    rows[row.release] = row
+    _replace(_file(folder, row.release), json.dumps({x: getattr(row, x) for x in Row.fields}))
+    _replace(page, write(list(rows.values())))
+
+
+def known(folder: Path, page: Path) -> dict[str, Row]:
+    """Map releases to what is known of them: the newer of page and cache, the cache's of a day."""
+    rows = {row.release: row for row in read(page.read_text())} if page.exists() else {}
+    for row in kept(folder):
+        there = rows.get(row.release)
+        if there is None or (not row.why, row.date) >= (not there.why, there.date):
+            rows[row.release] = row
+    return rows
+
+
 def kept(folder: Path) -> list[Row]:
-    """Read what is known of all kernels."""
+    """Read what the cache has of all kernels."""
     return [Row(**json.loads(file.read_text())) for file in sorted(folder.glob("*.json"))]
+
+
+def _file(folder: Path, release: str) -> Path:
+    return folder / f"{release.replace('/', '_')}.json"
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a file that is whole at any time: a run may be interrupted."""
+    fresh = file.with_name(f"{file.name}.new")
+    fresh.write_text(text)
+    fresh.replace(file)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import pytest
+
+from tests.wall import __main__ as wall
 from tests.wall.__main__ import _is_of
-from tests.wall.page import write
+from tests.wall.page import read, write
 from tests.wall.rows import OK, UNITS, Row, _refusal, families, texts
 
 NAMES = [name for name, _ in families()]
@@ -37,6 +41,8 @@ def test_what_is_written() -> None:
     assert "| | 7.0-x | x86_64 | gcc-99 | not tried: no compiler | 2026-01-03 | | |" in lines
     assert "| timer | E0405 | ok |" in lines
     assert "- 1, 6.9-x: timer, perf: E0405: a ' b" in lines
+    assert "- 7.0-x: not tried: no compiler" in lines and "Nothing." not in lines
+    assert write(read(page)) == page
 
 
 def test_what_a_refusal_says() -> None:
@@ -51,3 +57,83 @@ def test_lines_and_flavours() -> None:
     releases = ["6.1.0-56-amd64", "6.1.0-56-cloud-amd64", "6.1.0-56-rt-amd64", "6.12.9-rt-amd64"]
     found = {line: [r for r in releases if _is_of(r, line)] for line in ("6.1-rt", "6.1-amd64")}
     assert found == {"6.1-rt": ["6.1.0-56-rt-amd64"], "6.1-amd64": ["6.1.0-56-amd64"]}
+
+
+def row(release: str, date: str = "2026-01-02", why: str = "", state: str = OK) -> Row:
+    made = Row(release, "gcc-12", "" if why else "this machine", date, "" if why else "abc1234")
+    made.why = why
+    made.cells = {} if why else {name: [state, "" if state == OK else "a"] for name in NAMES}
+    return made
+
+
+def test_the_page_is_read_as_it_was_written() -> None:
+    text = wall.PAGE.read_text()
+    rows = read(text)
+    assert len(rows) >= 10 and all(row.cells or row.why for row in rows)
+    again = {one.release: one for one in read(write(rows))}
+    for one in rows:
+        assert {name: getattr(again[one.release], name) for name in Row.fields} == {
+            name: getattr(one, name) for name in Row.fields
+        }
+    assert read("") == read("# The wall\n") == []
+
+
+FULL = [row("6.1.0-x"), row("6.12-x", state="E1")]
+TRIED = ("6.1.0-x", "6.12-x")
+
+
+@pytest.mark.parametrize(
+    ("page", "cache", "now", "dates", "untried"),
+    [
+        # A fresh machine, with nothing in the cache: the page's own rows stay.
+        (FULL, [], row("7-x", "2026-02-01"), "02 02 7-x", ""),
+        (FULL, [], row("7-cloud of sid", why="no network"), "02 02", "7-cloud of sid"),
+        (FULL, [], row("6.1.0-x", "2026-02-01", why="no docker"), "02 02", ""),
+        ([], FULL, row("6.1.0-x", "2026-02-01", why="no docker"), "02 02", ""),
+        # What was tried takes the place of what was tried before.
+        (FULL, [], row("6.1.0-x", "2026-02-09"), "09 02", ""),
+        ([row("6.1.0-x", why="no docker")], [], row("6.1.0-x"), "02", ""),
+        # The newer of page and cache is known; one that was not tried is less than any other.
+        (FULL, [row("6.1.0-x", "2026-01-01")], row("7-x"), "02 02 7-x", ""),
+        (FULL, [row("6.1.0-x", "2026-01-05")], row("7-x"), "05 02 7-x", ""),
+        (FULL, [row("6.1.0-x", "2026-03-01", why="no")], row("7-x"), "02 02 7-x", ""),
+        ([row("7-x", why="no compiler")], [], row("6.1.0-x"), "02", "7-x"),
+    ],
+)
+def test_no_run_loses_what_is_known(
+    tmp_path: Path, page: list[Row], cache: list[Row], now: Row, dates: str, untried: str
+) -> None:
+    file, folder = tmp_path / "wall.md", tmp_path / "cache"
+    folder.mkdir()
+    if page:
+        file.write_text(write(page))
+    for one in cache:
+        text = json.dumps({name: getattr(one, name) for name in Row.fields})
+        (folder / f"{one.release}.json").write_text(text)
+    wall.record(now, folder, file)
+    rows = read(file.read_text())
+    tried = [one for one in rows if not one.why]
+    assert [
+        one.date[-2:] if one.release in TRIED else one.release for one in tried
+    ] == dates.split()
+    assert all(one.cells for one in tried)
+    assert [one.release for one in rows if one.why] == ([untried] if untried else [])
+    assert (f"- {untried}: not tried: " in file.read_text()) == bool(untried)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".new"] == []
+
+
+def test_a_run_that_tries_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel can be had at first; when one can, the row that said so goes."""
+    page, full = tmp_path / "wall.md", write(FULL)
+    page.write_text(full)
+    monkeypatch.setattr(wall, "PAGE", page)
+    monkeypatch.setattr(wall, "cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr(wall, "LINES", ("sid:7-cloud",))
+    name = "7-cloud of sid"
+    monkeypatch.setattr(wall, "fetch", lambda wanted: (name, "no network"))
+    assert wall.main([]) == 0
+    assert [one.release for one in read(page.read_text())] == [*TRIED, name]
+    monkeypatch.setattr(wall, "fetch", lambda wanted: ("7.2-x", ""))
+    monkeypatch.setattr(wall, "try_kernel", row)
+    assert wall.main([]) == 0
+    assert [one.release for one in read(page.read_text())] == [*TRIED, "7.2-x"]
