@@ -24,6 +24,7 @@ __all__ = [
     "architecture",
     "architecture_of_debian",
     "architecture_of_elf",
+    "debian_name",
     "host",
     "host_name",
     "spelling",
@@ -61,6 +62,12 @@ def architecture_of_debian(release: str) -> Architecture | None:
     """Find the record by the end of a release of Debian: ``6.1.0-56-cloud-arm64``."""
     tail = release.rpartition("-")[2]
     return next((one for one in ARCHITECTURES.values() if one.debian == tail), None)
+
+
+def debian_name(name: str) -> str:
+    """Return Debian's word for an architecture, the given one when it is not known."""
+    known = architecture(name)
+    return known.debian if known else name
 
 
 def host_name() -> str:

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from stapy import arch
 from stapy.kernel import lists
-from stapy.kernel.release import is_line, newest_of, release_order
+from stapy.kernel.release import newest_of, release_order
+from stapy.kernel.suites import TRIED, is_own, suites_of
 from stapy.paths import exists, is_dir
 from stapy.record import Record
 from stapy.temporary import TemporaryFolder
@@ -53,6 +54,10 @@ class PackageError(Exception):
         self.hint = hint
 
 
+class UnknownKernelError(PackageError):
+    """The lists of packages have no kernel that is called so; of other names nothing is said."""
+
+
 class Package(Record):
     """A package to fetch, and its size in bytes, 0 when the lists do not tell."""
 
@@ -62,8 +67,7 @@ class Package(Record):
 
 def architecture() -> str:
     """Name this machine as Debian does."""
-    here = arch.host()
-    return here.debian if here else arch.host_name()
+    return arch.debian_name(arch.host_name())
 
 
 class Packages:
@@ -119,35 +123,45 @@ class Packages:
         ``6.12`` is the newest of the plain flavour, ``6.12-cloud`` and ``7-rt`` of another one.
         Raise `PackageError` when the lists have none.
         """
-        line, _, flavour = wanted.partition("-")
-        if not is_line(line) or not re.fullmatch(r"[a-z0-9.+~-]*", wanted):
-            raise PackageError(
+        told = re.match(r"\d+(?:\.\d+)*(?=[-+]|$)", wanted)
+        if not told or not re.fullmatch(r"[a-z0-9.+~-]*", wanted):
+            raise UnknownKernelError(
                 f"'{wanted}' is neither a release such as 6.1.0-56-amd64 nor a line such as 6.12"
             )
+        line = told[0]
         known = self._known(line)
         if wanted in known or wanted in self.releases():
             return wanted
+        # A release has a mark of its suite behind its numbers, or one more number.
+        is_release = wanted.removeprefix(line)[:1] == "+"
         own = self.architecture
-        plain = rf"[0-9.]+(?:-\d+|\+[a-z0-9.~]+)-{own}"
-        tail = f"-{flavour.removesuffix('-' + own)}-{own}"
-        if flavour in ("", own):
-            found = [name for name in known if re.fullmatch(plain, name)]
-        else:
-            found = [name for name in known if name.endswith(tail)]
-        if release := newest_of(line, found):
+        kind = f"{line}-{own}" if wanted == line else wanted
+        if not is_release and (release := newest_of(kind, list(known), own)):
             return release
+        if line.count(".") > 1:
+            known = self._known(".".join(line.split(".")[:2]))
         where = ", ".join(self.suites) or "this machine's package lists"
-        have = ", ".join(sorted(known)[-6:])
+        have = ", ".join(sorted(known, key=release_order)[-6:])
         of = f" of {own}" if self.is_foreign else ""
-        raise PackageError(
+        raise UnknownKernelError(
             f"{where}: no kernel {wanted}{of}" + (f"; of that line: {have}" if have else ""),
-            self._way_out(wanted),
+            self._way_out(wanted, bool(have)),
         )
 
-    def _way_out(self, wanted: str) -> str:
+    def _way_out(self, wanted: str, has_line: bool) -> str:
+        """Say where a kernel may be that the lists do not have."""
         named = arch.architecture_of_debian(wanted)
         if named and named.debian != self.architecture:
             return f"-a {named.name} has kernels of that architecture"
+        suites = suites_of(wanted)
+        if not suites and not has_line:
+            return f"no suite of Debian is known to have it; {TRIED}"
+        if self.suites:
+            is_asked = set(suites.split(",")) <= set(self.suites)
+        else:
+            is_asked = is_own(suites) or (has_line and "+deb" not in wanted)
+        if suites and not is_asked:
+            return f"try -s {suites}"
         return "--from names other suites" if self.has_own_lists else "apt-get update"
 
     def missing(self, release: str, debug: bool) -> list[Package]:
@@ -292,8 +306,8 @@ class Packages:
                 "with the packages of other distributions unpacked in a folder, --sysroot names it",
             ) from None
         if done.returncode:
-            said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-            raise PackageError(f"{words[0]}: {said[-1]}")
+            why = _reason(done.stderr) or f"exit status {done.returncode}"
+            raise PackageError(f"{words[0]}: {why}")
         return done.stdout
 
     def _own_lists(self, environment: dict[str, str]) -> None:
@@ -309,7 +323,9 @@ class Packages:
             conf.format(apt=apt, architecture=self.architecture, architectures=both)
         )
         environment["APT_CONFIG"] = str(apt / "conf")
-        mirror = os.environ.get("MIRROR", "http://deb.debian.org")
+        # Other programs of Debian's take the mirror with its folder, docker/base as well.
+        mirror = os.environ.get("MIRROR") or "http://deb.debian.org"
+        mirror = mirror.rstrip("/").removesuffix("/debian")
         rows = [
             f"deb [signed-by={_KEYS}] {mirror}/debian{'-security' * suite.endswith('-security')}"
             f" {suite} main\n"
@@ -325,7 +341,12 @@ class Packages:
             return self._look_at_dates(apt)
         # Without the option a list that could not be had is a warning only.  One that is older
         # than the one that is here does not take its place: no list is ever removed.
-        self._apt("apt-get", "-qq", "--error-on=any", "update")
+        try:
+            self._apt("apt-get", "-qq", "--error-on=any", "update")
+        except PackageError as error:
+            if os.environ.get("MIRROR") and self.suites:
+                error.hint = error.hint or "MIRROR names the server"
+            raise
         self._look_at_dates(apt)
         shutil.copyfile(wanted, have)
 
@@ -348,3 +369,18 @@ def _drop(path: Path) -> None:
         path.unlink(missing_ok=True)
     else:
         shutil.rmtree(path)
+
+
+def _reason(said: str) -> str:
+    """Choose what apt says of what went wrong: what it could not fetch, else its last line.
+
+    The last one may be a summary of those before, which name the server and its answer.
+    """
+    lines = said.strip().splitlines()
+    lines = [row for row in lines if row.startswith("E: ")] or lines
+    failed = list(dict.fromkeys(row for row in lines if row.startswith("E: Failed to fetch ")))
+    if not failed:
+        return lines[-1] if lines else ""
+    more = len(failed) - 1
+    text = re.sub(" {2,}", ": ", failed[0].rstrip())
+    return text + (f" (and {more} more)" if more else "")

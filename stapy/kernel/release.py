@@ -6,8 +6,12 @@ import functools
 import re
 from pathlib import Path
 
+from stapy.arch import ARCHITECTURES
+
 _DIGITS = frozenset("0123456789")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_MACHINES = "|".join(one.debian for one in ARCHITECTURES.values())
+_KIND = re.compile(rf"(\d+(?:\.\d+)*)(?:-((?:cloud|rt)(?:-(?:{_MACHINES}))?|{_MACHINES}))?")
 _LONGEST = 18  # digits; what has more is no number of a kernel, and all such are alike
 
 
@@ -22,11 +26,33 @@ def is_line(text: str) -> bool:
     return re.fullmatch(r"\d+(?:\.\d+)*", text) is not None
 
 
-def newest_of(line: str, releases: list[str]) -> str:
-    """Choose the newest of some releases that belongs to a line, "" when none does."""
+def line_and_flavour(text: str) -> tuple[str, str] | None:
+    """Cut the name of a line, perhaps with one of Debian's flavours; None for other names.
+
+    ``6.12`` has none; ``6.1-rt``, ``6.12-cloud-amd64`` and ``6.1-amd64``, the plain flavour, do.
+    """
+    found = _KIND.fullmatch(text)
+    return (found[1], found[2] or "") if found else None
+
+
+def newest_of(line: str, releases: list[str], own: str = "") -> str:
+    """Choose the newest of some releases that belongs to a line, "" when none does.
+
+    Of ``6.1-rt`` they are those of that flavour for the architecture that Debian calls ``own``;
+    without a flavour any is as good as another.
+    """
+    line, _, flavour = line.partition("-")
+    if flavour:
+        releases = [name for name in releases if _is_of_flavour(name, flavour, own)]
     wanted = version_tuple(line)
     found = [name for name in releases if version_tuple(name)[: len(wanted)] == wanted]
     return max(found, key=release_order, default="")
+
+
+def _is_of_flavour(release: str, flavour: str, own: str) -> bool:
+    if flavour == own:
+        return re.fullmatch(rf"[0-9.]+(?:-\d+|\+[a-z0-9.~]+)-{own}", release) is not None
+    return release.endswith(f"-{flavour.removesuffix('-' + own)}-{own}")
 
 
 def release_order(release: str) -> list[tuple[int, str]]:

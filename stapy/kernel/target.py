@@ -6,14 +6,14 @@ import os
 import re
 from pathlib import Path
 
-from stapy.arch import ARCHITECTURES, architecture_of_debian, host_name
+from stapy.arch import ARCHITECTURES, architecture_of_debian, debian_name, host_name
 from stapy.diagnostics import Diagnostics, Stop
 from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports
 from stapy.kernel.modules import Modules
-from stapy.kernel.offers import way_to
-from stapy.kernel.release import base_release, is_line, newest_of, version_tuple
+from stapy.kernel.release import base_release, line_and_flavour, newest_of, version_tuple
 from stapy.kernel.roots import OWN, build_tree, existing, inside, releases, roots
+from stapy.kernel.suites import way_to_kernel
 from stapy.paths import is_file
 from stapy.record import Record, replace
 
@@ -97,7 +97,7 @@ def find_kernel(
     """Find the kernel that ``-r`` names (a release or a build tree), or the running one.
 
     ``6.1`` is the newest of its line, of those that have headers if there is one, and are for
-    ``architecture``, which is this machine's unless it is given.
+    ``architecture``, which is this machine's unless it is given; ``6.1-rt`` that of a flavour.
     A release is looked for in ``sysroot`` alone when that is given.
     Raises `Stop` when nothing of it is on this machine, or it is for another architecture.
     """
@@ -139,8 +139,10 @@ def _find(
         return _from_tree(Path(option), diagnostics)
     running = os.uname().release
     release = option or running
-    if is_line(release):
-        release = _newest(release, sysroot, architecture or host_name())
+    if line_and_flavour(release):
+        named = architecture_of_debian(release)
+        wanted = named.name if named else architecture or host_name()
+        release = _newest(release, sysroot, wanted)
     for root in roots(sysroot):
         modules_dir = existing(root, [place.format(r=release) for place in _MODULE_PLACES])
         build_dir = existing(root, [place.format(r=release) for place in _BUILD_PLACES])
@@ -181,7 +183,8 @@ def _newest(line: str, sysroot: str | None, wanted: str) -> str:
             for name in names
             if existing(root, [place.format(r=name) + "/Makefile" for place in places])
         ]
-        found = newest_of(line, built) or newest_of(line, names)
+        own = debian_name(wanted)
+        found = newest_of(line, built, own) or newest_of(line, names, own)
         if found:
             return found
     return line
@@ -305,10 +308,8 @@ def _report_unknown(
     where = f"in {sysroot}" if sysroot else "on this machine"
     notes = [f"neither modules, headers nor an image of kernel {release} are {where}"]
     known = _known_releases(sysroot)
-    hint = "" if sysroot or is_line(release) else way_to("headers", release)
-    if architecture != host_name() and is_line(release):
+    if architecture != host_name() and line_and_flavour(release):
         known = [name for name in known if _may_be_for(name, architecture)]
-        hint = f"stapy kernel fetch -a {architecture} {release}-cloud"
     if known:
         notes.append("there are: " + ", ".join(known))
     diagnostics.error(
@@ -316,5 +317,5 @@ def _report_unknown(
         "E0481",
         "Incorrect version or missing kernel-devel package",
         notes=notes,
-        hint=hint,
+        hint="" if sysroot else way_to_kernel(release, architecture),
     )

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from stapy import arch
 from stapy.diagnostics.render import one_line
 from stapy.kernel import userland
-from stapy.kernel.packages import Package, PackageError, Packages
+from stapy.kernel.packages import Package, PackageError, Packages, UnknownKernelError
 from stapy.paths import cache_dir, exists
 from stapy.terminal import progress, writing
 from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
@@ -75,7 +75,7 @@ def main(words: list[str]) -> int:
     try:
         return _COMMANDS[given.what](packages, given)
     except PackageError as error:
-        complain(one_line(f"stapy kernel: {error}") + (f" ({error.hint})" if error.hint else ""))
+        _complain(error)
     except OSError as error:
         complain(f"stapy kernel: {error.filename}: {error.strerror}")
     finally:
@@ -83,15 +83,36 @@ def main(words: list[str]) -> int:
     return UNUSABLE
 
 
+def _complain(error: PackageError) -> None:
+    complain(one_line(f"stapy kernel: {error}") + (f" ({error.hint})" if error.hint else ""))
+
+
+def _find(packages: Packages, names: list[str]) -> tuple[list[str], bool]:
+    """Find the releases of names; what is wrong with any is told, and whether all were found."""
+    found, wrong = [], []
+    for name in names:
+        try:
+            found.append(packages.find(name))
+        except UnknownKernelError as error:
+            wrong.append(error)
+    if wrong:
+        progress.clear()
+    for one in wrong:
+        _complain(one)
+    return found, not wrong
+
+
 def _fetch(packages: Packages, given: argparse.Namespace) -> int:
     # Lists of other suites are in the cache: another process would put its own in their place.
     is_reader = given.dry_run and not packages.has_own_lists
     with nullcontext() if is_reader else packages.locked(progress.tell):
         progress.tell("reading package lists")
-        found = [packages.find(name) for name in given.kernels]
+        found, is_whole = _find(packages, given.kernels)
         for text in packages.warnings:
             progress.clear()
             print(f"WARNING: {one_line(text)}", file=sys.stderr)
+        if not is_whole and not given.dry_run:
+            return UNUSABLE  # nothing is fetched, as for a command line that is wrong
         for release in dict.fromkeys(found):
             missing = packages.missing(release, given.debug)
             if missing:
@@ -105,6 +126,8 @@ def _fetch(packages: Packages, given: argparse.Namespace) -> int:
         if packages.is_foreign:
             _fetch_userland(packages, given.dry_run)
     progress.clear()
+    if not is_whole:
+        return UNUSABLE
     writing.write(" ".join(found) + "\n")
     return 0
 
@@ -142,11 +165,12 @@ def _list(packages: Packages, given: argparse.Namespace) -> int:
 def _remove(packages: Packages, given: argparse.Namespace) -> int:
     with packages.locked(progress.tell):
         have = packages.releases()
-        for release in given.kernels:
-            if release not in have:
-                raise PackageError(
-                    f"'{release}' was not fetched, only: {', '.join(have) or 'none'}"
-                )
+        unknown = [f"'{release}'" for release in given.kernels if release not in have]
+        if unknown:
+            were = "was" if len(unknown) == 1 else "were"
+            raise PackageError(
+                f"{', '.join(unknown)} {were} not fetched, only: {', '.join(have) or 'none'}"
+            )
         for release in given.kernels:
             packages.remove(release)
         userland.remove_unused(packages)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.render import use_color
-from stapy.kernel.release import is_line
+from stapy.kernel.release import line_and_flavour
 from stapy.paths import exists
 from stapy.record import Record
 from stapy.terminal import progress, writing
@@ -76,7 +76,7 @@ def main(words: list[str]) -> int:
     end = words.index("--") if "--" in words else len(words)
     given = parser().take(["--vm=" if word == "--vm" else word for word in words[:end]])
     for option, word in itertools.pairwise(words[:end]):
-        if option == "--vm" and is_line(word) and not exists(Path(word)):
+        if option == "--vm" and line_and_flavour(word) and not exists(Path(word)):
             complain(f"stapy test: '{word}' stands where files do; did you mean --vm={word}?")
             return NOTHING_DONE
     try:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from stapy import arch
 from stapy.kernel.config import Config
-from stapy.kernel.offers import way_to
-from stapy.kernel.release import is_line, newest_of, release_order
+from stapy.kernel.release import line_and_flavour, newest_of, release_order
 from stapy.kernel.roots import OWN, inside, roots
+from stapy.kernel.suites import way_to_kernel
 from stapy.paths import exists, is_dir, is_file
 from stapy.record import Record
 from stapy.vm.errors import VmError
@@ -54,17 +54,17 @@ def find(release: str, sysroot: str | None = None, wanted: str = "") -> GuestKer
     """Find the kernel of this release, or raise a `VmError` that says how to get it.
 
     ``6.1`` is the newest of its line that is installed with headers, of those for the
-    architecture ``wanted``, in SystemTap's spelling, this machine's without it.
+    architecture ``wanted``, in SystemTap's spelling, this machine's without it; ``6.1-rt`` that of
+    a flavour.
     """
     release = newest(release, sysroot, wanted)
     hint = ""
-    if is_line(release) and not is_dir(inside(OWN, f"/lib/modules/{release}")):
+    if line_and_flavour(release) and not is_dir(inside(OWN, f"/lib/modules/{release}")):
         here = [one for root in roots(sysroot) for one in installed(root, wanted)]
         what = f"no kernel {release}" + (f" of {wanted}" if _is_other(wanted) else "")
-        fetch = f"stapy kernel fetch -a {wanted} {release}" if _is_other(wanted) else ""
         raise VmError(
             f"{what} has its image and headers here (there are: {', '.join(here) or 'none'})",
-            hint=fetch,
+            hint=way_to_kernel(release, wanted),
         )
     for root in roots(sysroot):
         modules = inside(root, f"/lib/modules/{release}")
@@ -77,16 +77,8 @@ def find(release: str, sysroot: str | None = None, wanted: str = "") -> GuestKer
                 config = Config([inside(root, place) for place in configs])
                 return GuestKernel(release, image, modules, config)
             hint = f"depmod -b {root} {release}"
-    hint = hint or _way_to_image(release)
+    hint = hint or way_to_kernel(release, wanted, "image")
     raise VmError(f"no kernel image for {release}, or no list of its modules", hint=hint)
-
-
-def _way_to_image(release: str) -> str:
-    """Say how to get a kernel's image; apt's lists are read, which takes a second."""
-    named = arch.architecture_of_debian(release)
-    if named is None or named is arch.host():
-        return way_to("image", release)
-    return f"stapy kernel fetch -a {named.name} {release}"
 
 
 def _is_other(wanted: str) -> bool:
@@ -94,13 +86,16 @@ def _is_other(wanted: str) -> bool:
 
 
 def newest(release: str, sysroot: str | None = None, wanted: str = "") -> str:
-    """Find the newest installed release of a line such as ``6.1``; return other names as given."""
-    if not is_line(release):
+    """Find the newest installed release of a line, ``6.1`` or ``6.1-rt``; return other names."""
+    if line_and_flavour(release) is None:
         return release
+    named = arch.architecture_of_debian(release)
+    wanted = named.name if named else wanted
     for root in roots(sysroot):
         if is_dir(inside(root, f"/lib/modules/{release}")):
             return release  # somebody's own kernel is called so
-        found = newest_of(release, installed(root, wanted))
+        own = arch.debian_name(wanted or arch.host_name())
+        found = newest_of(release, installed(root, wanted), own)
         if found:
             return found
     return release

@@ -12,6 +12,7 @@ from stapy.kernel.release import (
     distribution,
     install_command,
     is_line,
+    line_and_flavour,
     newest_of,
     release_order,
     version_tuple,
@@ -123,6 +124,13 @@ def test_distributions(tmp_path: object, text: str, name: str) -> None:
     ("line", "found"),
     [
         ("6.1", "6.1.0-56-cloud-amd64"),
+        ("6.1-amd64", "6.1.0-9-amd64"),
+        ("6.1-cloud", "6.1.0-56-cloud-amd64"),
+        ("6.1-cloud-amd64", "6.1.0-56-cloud-amd64"),
+        ("6.1-arm64", ""),
+        ("6.1-rt", ""),
+        ("6-amd64", "6.12.117+deb12-amd64"),
+        ("6.12-rt", "6.12.9-rt-amd64"),
         ("6.12", "6.12.117+deb12-amd64"),
         ("6", "6.12.117+deb12-amd64"),
         ("6.12.117", "6.12.117+deb12-amd64"),
@@ -132,6 +140,16 @@ def test_distributions(tmp_path: object, text: str, name: str) -> None:
 )
 def test_the_newest_of_a_line(line: str, found: str) -> None:
     have = ["6.1.0-9-amd64", "6.1.0-56-cloud-amd64", "6.12.117+deb12-amd64", "6.12.9-amd64"]
-    assert is_line(line) == (line != "6.1.0-9")
-    if is_line(line):
-        assert newest_of(line, have) == found
+    have.append("6.12.9-rt-amd64")
+    assert is_line(line) == ("-" not in line)
+    assert (line_and_flavour(line) is not None) == (line != "6.1.0-9")
+    if line_and_flavour(line):
+        assert newest_of(line, have, "amd64") == found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["6.18-own", "6.9.7-arch1-1", "6.13-rc1", "6.1-", "6.1-cloud-x", "next", "6.1.0-9-amd64"],
+)
+def test_what_is_no_line(name: str) -> None:
+    assert line_and_flavour(name) is None

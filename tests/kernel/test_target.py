@@ -7,7 +7,7 @@ import pytest
 
 from stapy.arch import host_name
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
-from stapy.kernel import find_kernel, target
+from stapy.kernel import find_kernel, suites, target
 
 
 @pytest.fixture
@@ -122,6 +122,8 @@ def test_kernels_for_an_architecture_that_are_not_here(
     names = os.uname_result(("Linux", "host", "6.9.0-host", "#1", "x86_64"))
     monkeypatch.setattr(os, "uname", lambda: names)
     monkeypatch.setattr(target, "releases", lambda root: known)
+    monkeypatch.setattr(suites, "offered", lambda: {"linux-headers-6.12.1-cloud-amd64"})
+    monkeypatch.setattr(suites, "distribution", lambda: "debian")
     with pytest.raises(Stop):
         find_kernel(option, diagnostics, None, "arm64")
     (error,) = diagnostics.errors

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from stapy import arch
+from stapy.kernel import suites
 from stapy.tools import kernel
 from tests.program import ROOT, stapy_command
 
@@ -41,6 +42,8 @@ KNOWN = {
     "linux-headers-6.1.0-13-amd64": "linux-headers-6.1.0-13-common",
     "linux-headers-6.1.0-13-cloud-amd64": "linux-headers-6.1.0-13-common",
     "linux-image-6.1.0-13-cloud-amd64-unsigned": "",
+    "linux-image-6.12.3+deb13-cloud-amd64": "",
+    "linux-headers-6.12.3+deb13-cloud-amd64": "linux-kbuild-6.12.3+deb13",
     "linux-image-6.1.0-8-cloud-amd64": "",
     "linux-headers-6.1.0-12-common": "",
     "linux-headers-6.1.0-9-common": "",
@@ -58,6 +61,8 @@ if "download" in words and "HANGS" in os.environ:
     import time
     open("begun", "w").close()
     time.sleep(600)
+if "update" in words and "REFUSES" in os.environ:
+    sys.exit(print(os.environ["REFUSES"], end="", file=sys.stderr) or 100)
 if "update" in words:
     folder = os.path.dirname(os.environ["APT_CONFIG"]) + "/state/lists/"
     from email.utils import formatdate
@@ -103,6 +108,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("SYSTEMTAP_DIR", raising=False)
     monkeypatch.setattr(arch, "host", lambda: arch.X86_64)
+    monkeypatch.setattr(suites, "own_suite", lambda: "bookworm")
     return log
 
 
@@ -120,6 +126,9 @@ def tree(log: Path) -> list[str]:
         ("6.1-cloud-amd64", "6.1.0-12-cloud-amd64"),
         ("6.1.0-9-amd64", "6.1.0-9-amd64"),
         ("7", "7.2.1+deb14-amd64"),
+        ("6.12.3-cloud", "6.12.3+deb13-cloud-amd64"),
+        ("6.12.3+deb13-amd64", "6.12.3+deb13-amd64"),
+        ("6.12.3+deb13-cloud-amd64", "6.12.3+deb13-cloud-amd64"),
     ],
 )
 def test_names(log: Path, capsys: pytest.CaptureFixture[str], name: str, release: str) -> None:
@@ -141,9 +150,18 @@ def test_the_kernel_that_tests_ask_for(log: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["fetch", "6.1-rt"], "no kernel 6.1-rt; of that line: 6.1.0-12-amd64, 6.1.0-12-cloud"),
-        (["fetch", "5.4"], "no kernel 5.4 (apt-get update)"),
-        (["fetch", "6.1.0-10-amd64"], "no kernel 6.1.0-10-amd64"),
+        (["fetch", "6.1-rt"], "no kernel 6.1-rt; of that line: 6.1.0-9-amd64, 6.1.0-12-amd64, 6.1"),
+        (["fetch", "6.1-rt"], "6.1.0-12-cloud-amd64 (apt-get update)"),
+        (["fetch", "5.4"], "no kernel 5.4 (no suite of Debian is known to have it; docs/wall.md"),
+        (["fetch", "5.10"], "no kernel 5.10 (try -s bullseye,bullseye-security)"),
+        (["fetch", "5.10-rt"], "no kernel 5.10-rt (try -s bullseye,bullseye-security)"),
+        (["fetch", "8"], "no kernel 8 (try -s sid,trixie,trixie-security,trixie-backports)"),
+        (["fetch", "-s", "sid", "5.10"], "sid: no kernel 5.10 (try -s bullseye,bullseye-secur"),
+        (["fetch", "-s", "sid", "7.2.9+deb14-amd64"], "7.2.1+deb14-amd64 (--from names other sui"),
+        # Another suite's kernel of the same numbers is not meant.
+        (["fetch", "6.12.3+deb12-amd64"], "of that line: 6.12.3+deb13-amd64, 6.12.3+deb13-cloud"),
+        (["fetch", "6.12.9+deb13-amd64"], "(try -s trixie,trixie-security,trixie-backports)"),
+        (["fetch", "6.1.0-10-amd64"], "no kernel 6.1.0-10-amd64; of that line: 6.1.0-9-amd64, "),
         (["fetch", "new"], "'new' is neither a release"),
         (["fetch", "6.1;x"], "'6.1;x' is neither a release"),
         (["remove", "6.1"], "'6.1' was not fetched, only: none"),
@@ -155,6 +173,55 @@ def test_unknown(
     assert kernel.main(words) == 2
     said = capsys.readouterr()
     assert told in said.err and said.err.count("\n") == 1 and not said.out
+
+
+@pytest.mark.parametrize("words", [[], ["-n"]])
+def test_all_that_is_unknown_is_told(
+    log: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """Nothing is fetched then; what cannot be asked at all is told once."""
+    assert kernel.main(["fetch", *words, "5.4", "6.1", "new", "5.10"]) == 2
+    said = capsys.readouterr()
+    errors = [row for row in said.err.splitlines() if row.startswith("ERROR: ")]
+    assert len(errors) == 3 and not said.out
+    assert "5.4 (" in errors[0] and "'new'" in errors[1] and "5.10 (" in errors[2]
+    assert ("6.1.0-12-amd64: 4 packages" in said.err) == bool(words)
+    assert "download" not in log.read_text()
+    assert kernel.main(["remove", "6.1", "6.12"]) == 2
+    assert "'6.1', '6.12' were not fetched, only: none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "E: Failed to fetch http://nosuch/sid/InRelease  Could not resolve 'nosuch'\n"
+            "E: Failed to fetch http://nosuch/trixie/InRelease  Could not resolve 'nosuch'\n"
+            "E: Some index files failed to download. They have been ignored, or old ones used.\n",
+            "http://nosuch/sid/InRelease: Could not resolve 'nosuch' (and 1 more) (MIRROR names",
+        ),
+        ("E: The repository 'x' is not signed.\nN: See apt-secure(8)\n", "'x' is not signed."),
+        ("something else\n", "apt-get: something else"),
+        ("", "apt-get: exit status 100"),
+    ],
+)
+def test_why_lists_could_not_be_had(
+    log: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+    told: str,
+) -> None:
+    monkeypatch.setenv("REFUSES", said)
+    monkeypatch.setenv("MIRROR", "http://nosuch/debian/")
+    assert kernel.main(["fetch", "-n", "--from=sid,bullseye-security", "7", "8"]) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+    sources = (log.parent / "cache/stapy/apt/sources.new").read_text()
+    assert [row.split()[2] for row in sources.splitlines()] == [
+        "http://nosuch/debian",
+        "http://nosuch/debian-security",
+    ]
 
 
 @pytest.mark.parametrize(

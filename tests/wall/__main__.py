@@ -10,12 +10,14 @@ until its kernel is tried again. To be rid of one, remove its file and its line 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from stapy.arch import debian_name, host_name
+from stapy.kernel.release import newest_of
+from stapy.kernel.suites import kernel_suites
 from stapy.paths import cache_dir
 from stapy.vm import kernels
 from stapy.vm.errors import VmError
@@ -26,16 +28,16 @@ from tests.wall.page import read, write
 from tests.wall.rows import Row, try_kernel
 
 PAGE = ROOT / "docs" / "wall.md"
-_TRIXIE = "trixie,trixie-security,trixie-backports"
+_OF = {suite.name: suite.fetch for suite in kernel_suites()}
 # What Debian packages, oldest first; the word behind the colon is for `stapy kernel`.
 LINES = (
-    "bullseye,bullseye-security:5.10-cloud",
+    f"{_OF['bullseye']}:5.10-cloud",
     *(":6.1-cloud", ":6.1-amd64", ":6.1-rt"),
     *(":6.12-cloud", ":6.12-amd64", ":6.12-rt"),
     *(":6.1-cloud@arm64", ":6.12-cloud@arm64"),
-    f"{_TRIXIE}:6.12-cloud",
-    f"{_TRIXIE}:7-cloud",
-    "sid:7-cloud",
+    f"{_OF['trixie']}:6.12-cloud",
+    f"{_OF['trixie']}:7-cloud",
+    f"{_OF['sid']}:7-cloud",
 )
 
 
@@ -45,9 +47,9 @@ def fetch(wanted: str) -> tuple[str, str]:
         return wanted, ""
     suites, _, line = wanted.partition(":")
     line, _, architecture = line.partition("@")
-    here = [release for release in kernels.installed() if _is_of(release, line)]
+    here = newest_of(line, kernels.installed(), debian_name(host_name()))
     if not suites and not architecture and here:
-        return here[-1], ""
+        return here, ""
     words = stapy_command("kernel", "fetch", line)
     # What is fetched is run in virtual machines only, and some suites are at their end.
     words += ["-a", architecture] if architecture else []
@@ -71,15 +73,6 @@ def is_here(release: str) -> bool:
         return kernels.find(release).release == release
     except VmError:
         return False
-
-
-def _is_of(release: str, line: str) -> bool:
-    """Tell whether an installed release is of a line and flavour such as ``6.1-cloud``."""
-    number, _, flavour = line.partition("-")
-    tail = f"-{flavour.removesuffix('-amd64')}-amd64"
-    if flavour == "amd64":
-        return release.startswith(f"{number}.") and not re.search("-(cloud|rt)-", release)
-    return release.startswith(f"{number}.") and release.endswith(tail)
 
 
 def main(words: list[str]) -> int:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.wall import __main__ as wall
-from tests.wall.__main__ import _is_of
 from tests.wall.page import read, write
 from tests.wall.rows import OK, UNITS, Row, _refusal, families, texts
 
@@ -51,12 +50,6 @@ def test_what_a_refusal_says() -> None:
     assert _refusal(said) == ["E1", "a"]
     assert _refusal("first\nlast") == ["error", "last"]
     assert _refusal("") == ["error", "nothing was said"]
-
-
-def test_lines_and_flavours() -> None:
-    releases = ["6.1.0-56-amd64", "6.1.0-56-cloud-amd64", "6.1.0-56-rt-amd64", "6.12.9-rt-amd64"]
-    found = {line: [r for r in releases if _is_of(r, line)] for line in ("6.1-rt", "6.1-amd64")}
-    assert found == {"6.1-rt": ["6.1.0-56-rt-amd64"], "6.1-amd64": ["6.1.0-56-amd64"]}
 
 
 def row(release: str, date: str = "2026-01-02", why: str = "", state: str = OK) -> Row:
