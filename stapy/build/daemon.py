@@ -30,9 +30,8 @@ def places(root: Path = Path("/")) -> list[str]:
     What the user names stands alone: DOCKER_HOST, or podman's CONTAINER_HOST.  Else docker's
     socket comes before podman's, the machine's before this user's own.
     """
-    for name in ("DOCKER_HOST", "CONTAINER_HOST"):
-        if os.environ.get(name):
-            return [os.environ[name]]
+    if variable := _named_by():
+        return [os.environ[variable]]
     found = [root / "var/run/docker.sock"]
     if os.getuid() == 0:
         found.append(root / "run/podman/podman.sock")
@@ -40,6 +39,11 @@ def places(root: Path = Path("/")) -> list[str]:
         own = Path(os.environ.get("XDG_RUNTIME_DIR") or root / f"run/user/{os.getuid()}")
         found += [own / "docker.sock", own / "podman/podman.sock"]
     return [f"unix://{path}" for path in found]
+
+
+def _named_by() -> str:
+    """Return the variable by which the user names the place, "" when none does."""
+    return next((one for one in ("DOCKER_HOST", "CONTAINER_HOST") if os.environ.get(one)), "")
 
 
 class Docker:
@@ -168,6 +172,11 @@ def _no_answer(place: str, why: str, asked: list[str]) -> ContainerError:
         why += f", nor {' or '.join(others)}"
     if why.endswith("is not for this user") and name == "docker":
         hint = "run stapy as root, or as one of the group docker"
+    elif variable := _named_by():
+        hint = (
+            f"{variable} names this place, and no other is asked: start the daemon that shall "
+            f"listen there, name another socket, or unset {variable}"
+        )
     else:
         start = "systemctl start docker" if shutil.which("dockerd") else "apt-get install docker.io"
         if shutil.which("podman") and not shutil.which("dockerd"):

@@ -368,15 +368,39 @@ FUNCTIONS = {
 }
 
 
+# What `%( … %)` may ask, each with something that it is compared with.
+CONDITIONS = {
+    "arch": '== "x86_64"',
+    "kernel_v": '>= "6.1"',
+    "kernel_vr": '== "6.1.0-56-amd64"',
+    "systemtap_v": '>= "5.0"',
+    "runtime": '== "kernel"',
+    "systemtap_privilege": '== "stapusr"',
+    "guru_mode": "== 1",
+}
+
+
 def variable_hint(name: str) -> str:
     """Tell what a variable of another tracer is called here, as a hint; "" for other names."""
     here = VARIABLES.get(name)
-    return f"in SystemTap's language it is {here}" if here else ""
+    return f"in SystemTap's language it is {here}" if here else condition_hint(name)
 
 
 def function_hint(name: str) -> str:
     """Tell what a function of another tracer is called here, as a hint; "" for other names."""
-    return FUNCTIONS.get(name, "") or call_hint(name)
+    return FUNCTIONS.get(name, "") or call_hint(name) or condition_hint(name)
+
+
+def condition_hint(name: str) -> str:
+    """Tell that a word is one of the preprocessor's, as a hint; "" for other names."""
+    is_option = re.fullmatch("CONFIG_[A-Z0-9_]+", name) is not None
+    compared = '== "y"' if is_option else CONDITIONS.get(name)
+    if compared is None:
+        return ""
+    return (
+        f"'{name}' is known in conditions of the preprocessor only: "
+        f"%( {name} {compared} %? … %: … %)"
+    )
 
 
 def argument_hint(source: Source | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 
+from . import refusals
 from .elf import ModuleFile
 from .ground.manifest import PROTOCOL
 
@@ -48,10 +49,11 @@ def other_machine(module: ModuleFile) -> str:
     return f"was built for machines of kind {names[0]}, this is {here}"
 
 
-def other_release(release: str) -> str:
+def other_release(release: str, root: str = "/") -> str:
     """Say which kernel a module is for, and how this one differs; "" for this one.
 
-    ``release`` is what the module tells, "" when it does not.
+    ``release`` is what the module tells, "" when it does not. Making it for this kernel is advised
+    only where it would be loaded then.
     """
     running = os.uname().release
     if not release or release == running:
@@ -60,10 +62,14 @@ def other_release(release: str) -> str:
     if number == ours:
         what = f"another flavour, '{flavour}' and not '{our_flavour}'"
     elif flavour == our_flavour:
-        what = f"another release of it, {number} and not {ours}"
+        what = f"another release, {number} and not {ours}"
     else:
         what = "another release and flavour"
-    return f"was built for kernel {release}, this is {running}: {what}; build it with -r {running}"
+    why = refusals.no_modules(root)
+    way = f"build it with -r {running}"
+    if why:
+        way = f"{why}: load it where {release} runs, or try the script with stapy --vm={release}"
+    return f"was built for kernel {release}, this is {running}: {what}; {way}"
 
 
 def _parts(release: str) -> "tuple[str, str]":

@@ -144,6 +144,16 @@ def may_load(root: str = "/") -> bool:
     return os.geteuid() == 0
 
 
+def no_modules(root: str = "/") -> str:
+    """Say why the kernel loads no module at all; "" when it may, or nothing is known of it."""
+    if _read(root, "proc/sys/kernel/modules_disabled") == "1":
+        return "this kernel loads no more modules until its next boot (modules_disabled is 1)"
+    proc = os.path.join(root, "proc")
+    if os.path.exists(f"{proc}/version") and not os.path.exists(f"{proc}/modules"):
+        return _REASONS[errno.ENOSYS].replace("the", "this", 1)
+    return ""
+
+
 def lockdown(root: str = "/") -> str:
     """Read the level at which the kernel is locked down, "" when it is not."""
     text = _read(root, "sys/kernel/security/lockdown")

@@ -49,15 +49,17 @@ def open_cross_tools(session: Session, kernel: Kernel) -> Tools:
 def open_tools(session: Session, kernel: Kernel) -> Tools:
     """Open the container in which the module is made; it starts when it is needed."""
     from stapy.build import images
-    from stapy.build.daemon import ContainerError
+    from stapy.build.daemon import ContainerError, Docker
 
     options = session.options
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     try:
         choice = images.choose(options.build_in, kernel)
+        folder = session.work_folder()
+        docker = Docker()  # nothing is said of images where no daemon answers
         if choice.reason:
             session.note(f"building in {choice.image}: {choice.reason}")
-        return images.open_container(choice, kernel, runtime.absolute(), session.work_folder())
+        return images.open_container(choice, kernel, runtime.absolute(), folder, docker)
     except ContainerError as error:
         refuse(session, error)
 

@@ -124,6 +124,27 @@ def test_the_named_one_and_no_other(root: Path, monkeypatch: pytest.MonkeyPatch)
             Docker()
 
 
+@pytest.mark.parametrize(
+    ("variable", "place"),
+    [
+        ("DOCKER_HOST", "unix://{}/gone"),
+        ("DOCKER_HOST", "nonsense"),
+        ("CONTAINER_HOST", "unix://{}/gone"),
+        ("CONTAINER_HOST", "ssh://root@far/run/podman/podman.sock"),
+    ],
+)
+def test_the_hint_is_about_the_variable_that_names_the_place(
+    root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, place: str
+) -> None:
+    """To start the daemon of this machine would not help: nobody would ask it."""
+    monkeypatch.setenv(variable, place.format(root))
+    monkeypatch.setattr(daemon, "places", places)
+    with listening(root / DOCKER), pytest.raises(ContainerError) as caught:
+        Docker()
+    assert caught.value.hint.startswith(f"{variable} names this place, and no other is asked: ")
+    assert "systemctl" not in caught.value.hint and "apt-get" not in caught.value.hint
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_not_somebody_elses(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has a socket of podman's could hand us any module: only a user who names it is obeyed."""

@@ -8,6 +8,7 @@ import pytest
 
 from stapy.debuginfo.basic_types import basic_name
 from stapy.debuginfo.sites import FunctionSite
+from stapy.parse.conditions import ASKED
 from tests.elaborate import support as s
 
 
@@ -485,6 +486,30 @@ def test_functions_without_their_parentheses(body: str, code: str, hint: str) ->
     (item,) = result.diagnostics.items
     assert item.code == code
     assert item.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("println({})", "E0305"),
+        ("println({}())", "E0201"),
+        ('if ({} == "x") println(1)', "W0607"),
+        ("println(1) {}", "W0604"),
+    ],
+)
+@pytest.mark.parametrize("word", [*ASKED, "CONFIG_SMP"])
+def test_words_of_conditions(body: str, code: str, word: str) -> None:
+    """What they are compared with can be pasted."""
+    result = s.run(f"probe begin {{ {body.format(word)} }}")
+    (item,) = [one for one in result.diagnostics.items if one.code == code]
+    start, condition = item.hint.split(" only: ")
+    assert start == f"'{word}' is known in conditions of the preprocessor"
+    taken = condition.replace("…", "println(1)", 1).replace("…", "println(2)")
+    assert not s.run(f"probe begin {{ {taken} }}").diagnostics.items
+
+
+def test_variables_are_not_taken_for_words_of_conditions() -> None:
+    assert not s.run("global arch probe begin { arch = 1 println(arch) }").diagnostics.items
 
 
 def test_a_near_variable_does_not_hide_what_brings_the_others() -> None:

@@ -340,20 +340,33 @@ def test_no_tables_without_bounds(programs: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("release", "what"),
     [
-        ("6.1.0-34-amd64", "another release of it, 6.1.0-34 and not 6.1.0-35"),
+        ("6.1.0-34-amd64", "another release, 6.1.0-34 and not 6.1.0-35"),
         ("6.1.0-35-rt-amd64", "another flavour, 'rt-amd64' and not 'amd64'"),
         ("6.1.0-35-cloud-amd64", "another flavour, 'cloud-amd64' and not 'amd64'"),
         ("6.12.9+bpo-cloud-amd64", "another release and flavour"),
     ],
 )
-def test_another_release(release: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_release(
+    release: str, what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     uname = os.uname()
     ours = os.uname_result((*uname[:2], "6.1.0-35-amd64", *uname[3:]))
     monkeypatch.setattr(os, "uname", lambda: ours)
-    assert fit.other_release(release) == (
-        f"was built for kernel {release}, this is 6.1.0-35-amd64: {what}; "
-        "build it with -r 6.1.0-35-amd64"
-    )
+    differs = f"was built for kernel {release}, this is 6.1.0-35-amd64: {what}; "
+    build = f"{differs}build it with -r 6.1.0-35-amd64"
+    told = [fit.other_release(release, str(tmp_path))]  # where /proc is not mounted
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    for file, text in (("version", "Linux"), ("modules", ""), ("sys/kernel/modules_disabled", "1")):
+        (tmp_path / "proc" / file).write_text(f"{text}\n")
+        told.append(fit.other_release(release, str(tmp_path)))
+    elsewhere = f": load it where {release} runs, or try the script with stapy --vm={release}"
+    assert told == [
+        build,
+        f"{differs}this kernel is built without loadable modules (CONFIG_MODULES){elsewhere}",
+        build,
+        f"{differs}this kernel loads no more modules until its next boot (modules_disabled is 1)"
+        f"{elsewhere}",
+    ]
     assert fit.other_release("6.1.0-35-amd64") == fit.other_release("") == ""
 
 
