@@ -47,7 +47,8 @@ def fetch(wanted: str) -> tuple[str, str]:
         return wanted, ""
     suites, _, line = wanted.partition(":")
     line, _, architecture = line.partition("@")
-    here = newest_of(line, kernels.installed(), debian_name(host_name()))
+    own = debian_name(host_name())
+    here = newest_of(line if "-" in line else f"{line}-{own}", kernels.installed(), own)
     if not suites and not architecture and here:
         return here, ""
     words = stapy_command("kernel", "fetch", line)

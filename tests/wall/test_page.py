@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,20 @@ def test_what_a_refusal_says() -> None:
     assert _refusal(said) == ["E1", "a"]
     assert _refusal("first\nlast") == ["error", "last"]
     assert _refusal("") == ["error", "nothing was said"]
+
+
+@pytest.mark.parametrize(
+    ("line", "release"),
+    [("6.1", "6.1.0-9-amd64"), ("6.1-rt", "6.1.0-12-rt-amd64"), ("6.12-rt", "fetched")],
+)
+def test_lines_that_are_here(monkeypatch: pytest.MonkeyPatch, line: str, release: str) -> None:
+    """What is installed is taken where it is what would be fetched."""
+    have = ["6.1.0-9-amd64", "6.1.0-12-cloud-amd64", "6.1.0-12-rt-amd64", "6.12.9-amd64"]
+    done = subprocess.CompletedProcess([], 0, "fetched\n", "")
+    monkeypatch.setattr(wall.kernels, "installed", lambda: have)
+    monkeypatch.setattr(wall, "host_name", lambda: "x86_64")
+    monkeypatch.setattr(wall.subprocess, "run", lambda *words, **rest: done)
+    assert wall.fetch(f":{line}") == (release, "")
 
 
 def row(release: str, date: str = "2026-01-02", why: str = "", state: str = OK) -> Row:
