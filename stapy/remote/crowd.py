@@ -14,7 +14,7 @@ from types import FrameType
 from stapy.ending import heard
 from stapy.record import Record
 from stapy.remote.hosts import RemoteHost
-from stapy.remote.merge import LineStream
+from stapy.remote.merge import MARK, LineStream
 from stapy.remote.ssh import last_line
 from stapy.run.output import Sink
 
@@ -66,7 +66,7 @@ class Crowd:
             host,
             process,
             bytearray(parcel),
-            LineStream(prefix, is_alone),
+            LineStream(prefix, is_alone, MARK),
             LineStream(prefix, is_alone),
         )
         self._members.append(member)
@@ -127,8 +127,8 @@ class Crowd:
         self._asked += 1
         told = signal.SIGTERM if number == signal.SIGQUIT else number  # nobody stays behind there
         for member in self._members:
-            if member.waiting:
-                member.process.terminate()  # it has not begun: what was sent of it is removed
+            if member.waiting or not member.out.has_begun:
+                member.process.terminate()  # nobody there obeys yet: what was sent is removed
             else:
                 with contextlib.suppress(OSError, ValueError):
                     assert member.process.stdin
@@ -195,7 +195,7 @@ class Crowd:
         self._members.remove(member)
         if status == 0:
             return True
-        if self._asked and member.waiting:
+        if self._asked and (member.waiting or not member.out.has_begun):
             return True  # it was told to end before it began
         self._lost(member.host, _reason(member, status))
         return False
@@ -207,4 +207,8 @@ def _reason(member: RunningHost, status: int) -> str:
         return f"the connection is lost ({told})" if told else "the connection is lost"
     if status < 0:
         return f"its connection was ended by signal {-status}"
+    if not member.out.has_begun:
+        said = last_line((member.tail or member.out.before).decode("utf-8", "replace"))
+        why = f"stapy-run did not begin there (status {status})"
+        return f"{why}: {said}" if said else why
     return f"stapy-run ended there with status {status}"

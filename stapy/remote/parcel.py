@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stapy.paths import package_dir
 from stapy.remote.ask import HostFacts
+from stapy.remote.merge import MARK
 
 # The first line of the input is the program; reading one line takes no byte behind it.
 _BOOT = 'exec(open(0,"rb",0,closefd=False).readline())'
@@ -28,7 +29,7 @@ def pack(place: str, files: dict[str, bytes], words: list[str]) -> bytes:
     """Make a parcel: ``files`` go into the folder ``place``, ``words`` are run there."""
     program = Path(__file__).with_name("there.py").read_text("utf-8")
     sizes = [(name, len(data)) for name, data in files.items()]
-    program += f"\n\nmain({place!r}, {sizes!r}, {words!r})\n"
+    program += f"\n\nmain({place!r}, {sizes!r}, {words!r}, {MARK!r})\n"
     return b"exec(" + ascii(program).encode() + b")\n" + b"".join(files.values())
 
 

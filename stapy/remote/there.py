@@ -107,12 +107,16 @@ def run(argv: "list[str]") -> int:
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
 
 
-def main(folder: str, files: "list[tuple[str, int]]", words: "list[str]") -> None:
-    """Do it all; ``words`` are those behind the interpreter's own name."""
+def main(folder: str, files: "list[tuple[str, int]]", words: "list[str]", mark: bytes) -> None:
+    """Do it all; ``words`` are those behind the interpreter's own name.
+
+    ``mark`` is printed first: what stands before it is of login scripts.
+    """
     for number in HANDLED:
         signal.signal(number, come)
     status = 1
     try:
+        os.write(1, mark)
         unpack(folder, files)
         status = run([sys.executable, "-ISB"] + words)
     except EOFError:

@@ -24,10 +24,18 @@ host=${1#*@}; shift
 [ -n "$query" ] && { cat "$STUB_SETTLED" 2>/dev/null; exit 0; }
 [ -n "$control" ] && exit 0
 case $host in
+chatty*) echo Welcome; printf "no end" ;;
+slow*) echo $$ >"$STUB_LOG.slow"; exec sleep 3600 ;;
+late*) case $* in
+	*exec\\(open*) echo $$ >"$STUB_LOG.slow"; exec sleep 3600 ;;
+	esac ;;
+none*) echo "This account is currently not available."; exit 1 ;;
 dead*) echo "ssh: connect to host $host port 22: Connection refused" >&2; exit 255 ;;
+new*) echo "Host key verification failed." >&2; exit 255 ;;
 shut*) echo "$host: Permission denied (publickey)." >&2; exit 255 ;;
 dying*) case $* in
-	*exec\\(open*) echo "a line"; echo "Connection reset by peer" >&2; exit 255 ;;
+	*exec\\(open*)
+		printf "stapy-remote begins\\na line\\n"; echo "Connection reset by peer" >&2; exit 255 ;;
 	esac ;;
 esac
 export STUB_HOST="$host"
@@ -39,6 +47,20 @@ _UNAME = """\
 [ "$1" = -r ] && [ -e "$STUB_RELEASES/$STUB_HOST" ] && exec cat "$STUB_RELEASES/$STUB_HOST"
 [ "$1" = -r ] && case $STUB_HOST in arm*) echo "1.2.3-$STUB_HOST"; exit ;; esac
 exec /bin/uname "$@"
+"""
+# Files of the kernel, in which hosts differ: one takes modules unless its name says otherwise.
+_CAT = """\
+#!/bin/sh
+case $STUB_HOST$1 in
+?*/proc/keys) exec /bin/cat "$STUB_RELEASES/keys" 2>/dev/null ;;
+monolith*/proc/*) exit 1 ;;
+once*/proc/sys/kernel/modules_disabled) echo 1 ;;
+?*/proc/sys/kernel/modules_disabled) echo 0 ;;
+strict*/sys/module/module/parameters/sig_enforce) echo Y ;;
+locked*/sys/kernel/security/lockdown) echo "none [integrity] confidentiality" ;;
+?*/proc/modules | ?*/sys/*) exit 1 ;;
+*) exec /bin/cat "$@" ;;
+esac
 """
 _ID = """\
 #!/bin/sh
@@ -57,7 +79,7 @@ def environment(folder: Path) -> dict[str, str]:
     place.mkdir()
     (folder / "releases").mkdir()
     python = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
-    texts = {"ssh": _SSH, "uname": _UNAME, "id": _ID, "sudo": "#!/bin/sh\nexit 1\n"}
+    texts = {"ssh": _SSH, "uname": _UNAME, "id": _ID, "cat": _CAT, "sudo": "#!/bin/sh\nexit 1\n"}
     for name, text in {**texts, "python3": _PYTHON.format(python=python)}.items():
         (place / name).write_text(text)
         (place / name).chmod(0o755)

@@ -128,6 +128,37 @@ def test_a_signal_goes_to_all(
     assert not any(Path(place).exists() for place in places)  # also of what was interrupted
 
 
+def test_what_login_scripts_print_is_no_output(stubbed: Path) -> None:
+    """Whole lines or not, it comes before the session's own, and is left out."""
+    program = "import sys; print(sys.argv[1], flush=True)"
+    status, out, err = result(program, "chatty1", "a")
+    assert (status, sorted(out), err) == (0, ["0: chatty1", "1: a"], [])
+    status, out, err = result(program, "chatty1", prefixes=False)
+    assert (status, out, err) == (0, ["chatty1"], [])
+
+
+def test_a_host_that_runs_nothing_says_why(stubbed: Path) -> None:
+    status, out, err = result("print(1)", "none1")
+    why = "stapy-run did not begin there (status 1): This account is currently not available."
+    assert (status, out, err) == (1, [], [f"lost 0 none1: {why}"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_host_that_has_not_begun_is_let_go(
+    number: signal.Signals, stubbed: Path, running: list[subprocess.Popen[str]]
+) -> None:
+    """Nobody there would obey a signal: its login script waits for something."""
+    process = start(WAITS, "late1", "a")
+    running.append(process)
+    assert process.stdout
+    assert process.stdout.readline().startswith("1: ready ")
+    while not (stubbed / "log.slow").exists():
+        time.sleep(0.05)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (0, f"1: signal {number:d}\n"), err
+
+
 def test_a_host_that_is_cut_off_ends_by_itself(
     stubbed: Path, running: list[subprocess.Popen[str]]
 ) -> None:
@@ -160,6 +191,16 @@ def test_one_stream_alone_passes_as_it_comes() -> None:
     lines = LineStream("", is_alone=True)
     assert lines.feed(b"no end") == b"no end"
     assert lines.finish() == b""
+
+
+def test_what_stands_before_the_mark_is_kept_for_a_reason_only() -> None:
+    lines = LineStream("", True, b"mark\n")
+    assert lines.feed(b"Welcome\n" * 4096 + b"no endma") == b""
+    assert not lines.has_begun
+    assert lines.feed(b"rk\nfirst") == b"first"
+    assert lines.has_begun
+    assert lines.feed(b"mark\n") == b"mark\n"
+    assert lines.before.endswith(b"Welcome\nno end") and len(lines.before) <= 4096
 
 
 def test_a_carriage_return_ends_no_line() -> None:
