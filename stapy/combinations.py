@@ -254,6 +254,12 @@ def _check_remote(options: Options) -> None:
     ):  # fmt: skip
         if is_given:
             raise UsageError(f"{name} cannot be given with --remote: {why}.")
+    if options.all_modules:
+        options.all_modules = False  # a host's kernel may be that of this machine
+        options.notices.append(
+            "--all-modules has no effect with --remote, for it means those that are loaded here: "
+            "-d MODULE names one"
+        )
 
 
 def _is_bulk(options: Options) -> bool:

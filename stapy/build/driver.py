@@ -85,7 +85,7 @@ class Build:
         """Look for it, make it by the kit, or by kbuild."""
         build_dir = self.kernel.build_dir
         if build_dir is None or not is_build_tree(build_dir):
-            self.report.no_headers(build_dir)
+            self.report.no_headers(build_dir, is_elsewhere=self.options.elsewhere)
             return None
         long_way = bool(self.flags) or kbuild_wanted(self.options)
         key = self.key("kbuild" if long_way else "kit")

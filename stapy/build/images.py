@@ -63,10 +63,13 @@ def suites() -> list[Suite]:
     ]
 
 
-def choose(wanted: str, kernel: Kernel) -> ImageChoice:
-    """Choose the image that ``--build-in`` means for a kernel, or raise `ContainerError`."""
+def choose(wanted: str, kernel: Kernel, *, may_be_another: bool = True) -> ImageChoice:
+    """Choose the image that ``--build-in`` means for a kernel, or raise `ContainerError`.
+
+    ``may_be_another``: a user may do with a module for another kernel.
+    """
     if wanted == "auto":
-        return _by_compiler(kernel)
+        return _by_compiler(kernel, may_be_another)
     if not wanted.startswith(_DEBIAN):
         return ImageChoice(wanted)
     known = {suite.name: suite for suite in suites()}
@@ -85,7 +88,7 @@ def choose(wanted: str, kernel: Kernel) -> ImageChoice:
     return _image_of(suite, gcc)
 
 
-def _by_compiler(kernel: Kernel) -> ImageChoice:
+def _by_compiler(kernel: Kernel, may_be_another: bool) -> ImageChoice:
     """Choose what ``auto`` means: a suite that has the kernel's compiler."""
     gcc = _version(kernel)
     found = [suite for suite in suites() if gcc in suite.gcc]
@@ -94,7 +97,7 @@ def _by_compiler(kernel: Kernel) -> ImageChoice:
     if not found:
         with_what = kernel.compiler or "a compiler that its configuration does not name"
         hint = "--build-in=IMAGE names an image that has it and make"
-        if kernel.is_running:
+        if may_be_another and kernel.is_running:
             hint = f"-r RELEASE names another kernel than the one that runs here; {hint}"
         raise ContainerError(
             f"kernel {kernel.release} is built with {with_what}, which no suite of Debian has", hint

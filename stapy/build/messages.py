@@ -308,11 +308,14 @@ class Reporter:
                         return span
         return NOWHERE
 
-    def no_headers(self, build_dir: Path | None) -> None:
-        """Report that there is nothing to build modules with."""
+    def no_headers(self, build_dir: Path | None, *, is_elsewhere: bool = False) -> None:
+        """Report that there is nothing to build modules with.
+
+        ``is_elsewhere``: the kernel is that of another host, and no other one will do.
+        """
         hint = way_to("headers", self.release)
         hint = hint or f"install the headers of kernel {self.release}"
-        others = [name for name in with_headers() if name != self.release]
+        others = [] if is_elsewhere else [one for one in with_headers() if one != self.release]
         if others:
             line = ".".join(others[-1].split(".")[:2])
             hint += f"; -r {line} makes the module for kernel {others[-1]}, whose headers are here"
@@ -323,6 +326,7 @@ class Reporter:
             f"missing kernel headers for {self.release}",
             notes=[
                 f"{where} is not a kernel build tree",
+                *(["modules for other hosts are made here"] if is_elsewhere else []),
                 *([f"there are headers of {', '.join(others)}"] if others else []),
             ],
             hint=hint,

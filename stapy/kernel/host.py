@@ -42,6 +42,23 @@ class HostFiles:
             verdicts["lockdown"] = verdicts["signing"] = ""
         return [reason for reason in verdicts.values() if reason]
 
+    def refusals(self, signer: str | None = None) -> list[str]:
+        """List why the running kernel takes no module, as far as that is known without its files.
+
+        ``signer`` is as for `obstacles`.
+        """
+        without = self.without_modules()
+        if without:
+            return [without]
+        reasons = [self._switched_off()]
+        if signer is None or not self.takes_signed(signer):
+            reasons += self.demands()
+        return [reason for reason in reasons if reason]
+
+    def demands(self) -> list[str]:
+        """List why the running kernel takes signed modules only; empty when it takes others."""
+        return [reason for reason in (self._lockdown(), self._signatures()) if reason]
+
     def takes_signed(self, signer: str) -> bool:
         """Tell whether the kernel lists a key by this number, or does not let us look."""
         keys = [row for row in (self._read("proc/keys") or "").splitlines() if " asymmetri " in row]
@@ -74,7 +91,7 @@ class HostFiles:
                 return "only root (CAP_SYS_MODULE) may load modules"
         return "" if os.geteuid() == 0 else "only root may load modules"
 
-    def _switched_off(self, kernel: Kernel) -> str:
+    def _switched_off(self, kernel: Kernel | None = None) -> str:
         value = self._read("proc/sys/kernel/modules_disabled")
         if value is not None:
             if value.strip() == "1":
@@ -82,11 +99,12 @@ class HostFiles:
             return ""
         return self.without_modules(kernel)
 
-    def without_modules(self, kernel: Kernel) -> str:
+    def without_modules(self, kernel: Kernel | None = None) -> str:
         """Say that the kernel cannot have modules; "" when it can."""
         if self._read("proc/sys/kernel/modules_disabled") is not None:
             return ""
-        if self._read("proc/modules") is None or _is_unset(kernel, "CONFIG_MODULES"):
+        is_unset = kernel is not None and _is_unset(kernel, "CONFIG_MODULES")
+        if self._read("proc/modules") is None or is_unset:
             return "its kernel is built without loadable modules (CONFIG_MODULES)"
         return ""
 
@@ -99,9 +117,10 @@ class HostFiles:
         more = ", kprobes and perf events not even from these" if level == "confidentiality" else ""
         return f"the kernel is locked down ({level}): it takes only signed modules{more}"
 
-    def _signatures(self, kernel: Kernel) -> str:
+    def _signatures(self, kernel: Kernel | None = None) -> str:
         forced = self._read("sys/module/module/parameters/sig_enforce") or ""
-        if forced.strip() == "Y" or kernel.config.get("CONFIG_MODULE_SIG_FORCE") == "y":
+        is_set = kernel is not None and kernel.config.get("CONFIG_MODULE_SIG_FORCE") == "y"
+        if forced.strip() == "Y" or is_set:
             return "the kernel takes only signed modules (module.sig_enforce)"
         return ""
 
@@ -136,6 +155,26 @@ class HostFiles:
         way = way_to("headers", kernel.release)
         hint = f" ({way})" if way else ""
         return f"the headers of kernel {kernel.release} are not installed{hint}"
+
+
+class FilesThere(HostFiles):
+    """Those of another host, which has told what is in them."""
+
+    # What `refusals` and `takes_signed` look at.
+    NAMES = (
+        "proc/modules",
+        "proc/sys/kernel/modules_disabled",
+        "sys/module/module/parameters/sig_enforce",
+        "sys/kernel/security/lockdown",
+        "proc/keys",
+    )
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        super().__init__()
+        self._texts = texts
+
+    def _read(self, name: str) -> str | None:
+        return self._texts.get(name)
 
 
 def _is_unset(kernel: Kernel, option: str) -> bool:

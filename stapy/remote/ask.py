@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from stapy.remote.ssh import Connection, last_line
 
 AT_ONCE = 8  # servers, and hosts that are jumped through, take so many beginnings at a time
 _BEGIN = "stapy-remote"
+_FILE = "stapy-file "
 _LEAST = (3, 9)
 _QUESTION = f"""\
 echo {_BEGIN}
@@ -23,8 +25,12 @@ if [ "$(id -u)" = 0 ]; then echo root; elif sudo -n true 2>/dev/null; then echo 
 else echo none; fi
 command -v python3 || echo none
 python3 -IS -c "import sys; print(*sys.version_info[:2])" || echo 0 0
+for name in NAMES; do
+text=$(cat "/$name" 2>/dev/null) && echo "{_FILE}$name" && echo "$text"
+done
 """
-_WANTS_USER = re.compile(r"Permission denied|Host key verification failed", re.I)
+_DENIED = re.compile(r"Permission denied", re.I)
+_UNKNOWN = re.compile(r"Host key verification failed", re.I)
 
 
 class HostFacts(Record):
@@ -34,6 +40,7 @@ class HostFacts(Record):
     machine: str
     python: str  # its path
     becomes_root: str  # what stands before a command for root, "" for root
+    files: dict[str, str] = new(dict)  # what those hold that were asked for and are there
 
 
 class Answers(Record):
@@ -47,36 +54,43 @@ def ask(
     connections: list[Connection],
     folder: Path,
     *,
+    files: Sequence[str] = (),
     may_ask: bool,
     tell: Callable[[str], None],
 ) -> Answers:
-    """Ask all hosts; ``may_ask`` says that there is a user who can be asked for a password."""
+    """Ask all hosts; ``may_ask`` says that there is a user who can be asked for a password.
+
+    ``files`` are names below / of files whose text is asked for.
+    """
     answers = Answers()
+    question = _QUESTION.replace("NAMES", " ".join(map(shlex.quote, files)))
     for at in range(0, len(connections), AT_ONCE):
         group = connections[at : at + AT_ONCE]
         names = ", ".join(one.host.uri for one in group)
         tell(f"asking {names}")
-        with _running(group, folder) as processes:
+        with _running(group, folder, question) as processes:
             for connection, process in zip(group, processes, strict=True):
                 process.wait()
                 _judge(answers, connection, process.returncode, folder)
     if may_ask:
         for connection in connections:
             number = connection.host.number
-            if _WANTS_USER.search(answers.failures.get(number, "")):
+            if _wants_user(answers.failures.get(number, "")):
                 del answers.failures[number]
-                status = _ask_with_user(connection, folder)
+                status = _ask_with_user(connection, folder, question)
                 _judge(answers, connection, status, folder)
     return answers
 
 
 @contextmanager
-def _running(group: list[Connection], folder: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
+def _running(
+    group: list[Connection], folder: Path, question: str
+) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Have the question asked of some hosts; no process stays behind."""
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for connection in group:
-            processes.append(_start(connection.command(_QUESTION), connection, folder))
+            processes.append(_start(connection.command(question), connection, folder))
         yield processes
     finally:
         for process in processes:
@@ -96,11 +110,11 @@ def _start(words: list[str], connection: Connection, folder: Path) -> subprocess
         )
 
 
-def _ask_with_user(connection: Connection, folder: Path) -> int:
+def _ask_with_user(connection: Connection, folder: Path, question: str) -> int:
     """Ask one host, with the terminal for ssh, and return the exit status."""
     (folder / f"{connection.host.number}.err").write_bytes(b"")
     with (folder / f"{connection.host.number}.out").open("wb") as out:
-        words = connection.command(_QUESTION, may_ask=True)
+        words = connection.command(question, may_ask=True)
         return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, check=False).returncode
 
 
@@ -111,7 +125,9 @@ def _judge(answers: Answers, connection: Connection, status: int, folder: Path) 
     # What the login scripts of a user print stands before it.
     lines = said.partition(f"{_BEGIN}\n")[2].splitlines()
     if len(lines) < 5:
-        told = last_line((folder / f"{number}.err").read_text("utf-8", "replace"))
+        errors = (folder / f"{number}.err").read_text("utf-8", "replace")
+        # Some shells, such as nologin, say on standard output why they run nothing.
+        told = last_line(errors) or last_line(said)
         if connection.host.is_direct or status != 255:
             why = f"it did not say what it is (status {status})"
             answers.failures[number] = f"{why}: {told}" if told else why
@@ -124,8 +140,39 @@ def _judge(answers: Answers, connection: Connection, status: int, folder: Path) 
         answers.failures[number] = why
         return
     answers.facts[number] = HostFacts(
-        release, machine, python, "sudo -n " if rights == "sudo" else ""
+        release, machine, python, "sudo -n " if rights == "sudo" else "", _files(lines[5:])
     )
+
+
+def _files(lines: list[str]) -> dict[str, str]:
+    """Tell the files of an answer from each other."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in lines:
+        if line.startswith(_FILE):
+            name = line.removeprefix(_FILE)
+            found[name] = ""
+        elif name:
+            found[name] += f"{line}\n"
+    return found
+
+
+def _wants_user(why: str) -> bool:
+    return bool(_DENIED.search(why) or _UNKNOWN.search(why))
+
+
+def way_in(connection: Connection, why: str, *, may_ask: bool) -> str:
+    """Say what to do about a host that did not let us in, "" where ``why`` is something else."""
+    by_hand = f"'{' '.join(connection.by_hand())}'"
+    if _UNKNOWN.search(why):
+        return f"{by_hand} shows the host's key and asks whether it is the right one" + (
+            "" if may_ask else "; so does stapy in a terminal"
+        )
+    if not _DENIED.search(why):
+        return ""
+    if may_ask:
+        return f"{by_hand} has to get in as well"
+    return f"a password is asked for in a terminal only; else {by_hand} has to get in by a key"
 
 
 def _unfit(rights: str, python: str, version: str) -> str:

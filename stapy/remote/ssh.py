@@ -39,6 +39,11 @@ class Connection(Record):
         words = f"exec /bin/sh -c {shlex.quote(text)}"
         return ["ssh", *self.options, *batch, "--", self.host.destination, words]
 
+    def by_hand(self) -> list[str]:
+        """Return the command line by which a user logs in there."""
+        port = ["-p", str(self.host.port)] if self.host.port else []
+        return ["ssh", *port, self.host.destination]
+
     def closing(self) -> list[str]:
         """Return the command line that ends the shared connection; nothing when it is not ours."""
         if self.host.is_direct or not self.is_ours:

@@ -21,10 +21,11 @@ from stapy.session.passes import Passes
 from stapy.terminal import progress, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from stapy.ir.program import Program
     from stapy.kernel import Kernel
+    from stapy.kernel.host import HostFiles
     from stapy.options import Options
     from stapy.parse.nodes import Script
     from stapy.services import Services
@@ -222,13 +223,16 @@ class Session(Passes):
 
             self.tools = tools_for(kernel)
 
-    def find_signer(self) -> None:
-        """Settle which key signs the module, if one is to."""
+    def find_signer(self, loaders: Sequence[HostFiles] = ()) -> None:
+        """Settle which key signs the module, if one is to.
+
+        ``loaders`` are the machines that are to load it, none for this one.
+        """
         asked = "SYSTEMTAP_SIGN" in os.environ and "SYSTEMTAP_NOSIGN" not in os.environ
         if self.options.sign is not None or asked:
             from stapy.session import signing
 
-            self.signer = signing.find(self)
+            self.signer = signing.find(self, loaders)
 
     def begin(self) -> None:
         """Obey what concerns the command as a whole: limits, options without effect, -R."""
@@ -279,6 +283,10 @@ class Session(Passes):
             name = options.module_name
             writing.write(f"{name}.ko\n" if name else f"{modules.kept_copy(self, module)}\n")
             return 0
+        return self.load(module, kernel)
+
+    def load(self, module: Path, kernel: Kernel) -> int:
+        """Take pass 5; return the exit status."""
         from stapy.session import running
 
         return running.load(self, module, kernel)

@@ -54,7 +54,7 @@ def open_tools(session: Session, kernel: Kernel) -> Tools:
     options = session.options
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     try:
-        choice = images.choose(options.build_in, kernel)
+        choice = images.choose(options.build_in, kernel, may_be_another=not options.elsewhere)
         folder = session.work_folder()
         docker = Docker()  # nothing is said of images where no daemon answers
         if choice.reason:

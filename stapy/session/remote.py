@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from shutil import rmtree
 from types import FrameType
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stapy.arch import ARCHITECTURES, architecture, host_name, spelling
 from stapy.ending import heard
+from stapy.kernel.host import FilesThere
 from stapy.record import Record, replace
 from stapy.remote import ask, hosts, parcel, ssh
 from stapy.remote.crowd import Crowd
@@ -21,18 +23,23 @@ from stapy.run.elf import ModuleFile
 from stapy.run.errors import RunError
 from stapy.run.options import RunOptions
 from stapy.run.output import make_sinks
-from stapy.session import Session, inputs
+from stapy.session import Session, inputs, signing
 from stapy.session.running import run_options
 from stapy.terminal import progress
 from stapy.timing import PassTimer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stapy.build.sign import SigningKey
     from stapy.kernel import Kernel
+    from stapy.kernel.host import HostFiles
     from stapy.options import Options
     from stapy.remote.ask import HostFacts
     from stapy.remote.hosts import RemoteHost
     from stapy.remote.ssh import Connection
 
+_CLOSING_SECONDS = 5.0  # nobody waits longer for a connection that does not end
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -56,18 +63,30 @@ class RemoteTarget(NamedTuple):
 
 
 class OneKernel(Session):
-    """The command for one kernel of the hosts, which ends with its module."""
+    """The command for one kernel of the hosts, which ends with its module.
+
+    ``hosts`` names them in a message, ``signer`` is the key for the modules of all.
+    """
 
     made: Made | None = None
 
-    def finish(self, module: Path, kernel: Kernel, *, from_cache: bool) -> int:
-        """Keep the module in memory: the folder that it lies in ends with this session."""
-        if self.options.last_pass < 5:
-            return super().finish(module, kernel, from_cache=from_cache)
-        if self.options.module_name:
-            from stapy.session import modules
+    def __init__(self, options: Options, hosts: str, signer: SigningKey | None) -> None:
+        super().__init__(options)
+        self._hosts = hosts
+        self.signer = signer
 
-            modules.keep(self, module)
+    def find_signer(self, loaders: Sequence[HostFiles] = ()) -> None:
+        """Do nothing: the key was found before, with all hosts in sight."""
+
+    def show(self) -> None:
+        """Show what the pass has reported; of a mistake that no script has, whom it concerns."""
+        for item in self.diagnostics.items[self.shown :]:
+            if item.severity == item.ERROR and item.span.source < 0:
+                item.notes.append(f"this is for {self._hosts}")
+        super().show()
+
+    def load(self, module: Path, kernel: Kernel) -> int:
+        """Keep the module in memory: the folder that it lies in ends with this session."""
         file = ModuleFile(str(module))
         if file.manifest().get("input"):
             self.at_pass = 5
@@ -142,11 +161,12 @@ class Fleet:
             self.session.at_pass = 5
             self.session.refuse("E0502", str(error), kind="run error")
 
-    def _lose(self, host: RemoteHost, why: str) -> None:
+    def _lose(self, host: RemoteHost, why: str, hint: str = "") -> None:
         """Name a host that has failed; the others go on."""
         self.failed = True
         session = self.session
-        session.diagnostics.error("run error", "E0510", f"host {host.number} ({host.uri}): {why}")
+        text = f"{_named(host)}: {why}"
+        session.diagnostics.error("run error", "E0510", text, hint=hint)
         session.at_pass = 5
         session.show()
 
@@ -161,17 +181,37 @@ class Fleet:
                 self._lose(host, str(error))
         there = list(self.connections.values())
         may_ask = os.isatty(0) and os.isatty(2)
-        answers = ask.ask(there, self.folder, may_ask=may_ask, tell=progress.tell)
+        names = FilesThere.NAMES
+        answers = ask.ask(there, self.folder, files=names, may_ask=may_ask, tell=progress.tell)
         progress.clear()
         for number in sorted(answers.failures):
-            self._lose(self.hosts[number], answers.failures[number])
+            why = answers.failures[number]
+            hint = ask.way_in(self.connections[number], why, may_ask=may_ask)
+            self._lose(self.hosts[number], why, hint)
         for number, facts in sorted(answers.facts.items()):
             self.session.verbose(f"host {number} has {facts.release} {facts.machine}")
             why = self._no_module_for(facts)
             if why:
                 self._lose(self.hosts[number], why)
                 del answers.facts[number]
+        self._leave_out_unwilling(answers.facts)
         return answers.facts
+
+    def _leave_out_unwilling(self, facts: dict[int, HostFacts]) -> None:
+        """Name the hosts whose kernels will take no module of ours, before one is made."""
+        if not facts or self.options.last_pass < 4:
+            return
+        files = {number: FilesThere(one.files) for number, one in sorted(facts.items())}
+        self.session.find_signer(list(files.values()))
+        key = self.session.signer
+        for number, one in files.items():
+            reasons = one.refusals(key.number if key else None)
+            if self.options.last_pass < 5:  # they may be taken after the next boot, or elsewhere
+                reasons = [one.without_modules()] if one.without_modules() else []
+            if reasons:
+                hint = signing.way_in(key) if reasons == one.demands() else ""
+                self._lose(self.hosts[number], "; ".join(reasons), hint)
+                del facts[number]
 
     def _no_module_for(self, facts: HostFacts) -> str:
         """Say why the machine of a host takes none of the modules that are made, or ""."""
@@ -195,7 +235,11 @@ class Fleet:
                 " the hosts have several",
             )
         for at, target in enumerate(targets):
-            build = OneKernel(_for_target(self.options, target, given, is_first=at == 0))
+            wanted = _for_target(self.options, target, given, is_first=at == 0)
+            if wanted.tmpdir is not None and len(targets) > 1:
+                wanted.tmpdir = f"{wanted.tmpdir}/{''.join(target)}"
+            its = [self.hosts[one] for one in sorted(facts) if _target(facts[one]) == target]
+            build = OneKernel(wanted, _named(*its), self.session.signer)
             status = build.main()
             if self.interrupted:
                 raise KeyboardInterrupt
@@ -204,9 +248,8 @@ class Fleet:
                 continue
             if status == 0 and self.options.last_pass < 5:
                 continue
-            for number, one in sorted(facts.items()):
-                if _target(one) == target:
-                    self._lose(self.hosts[number], f"there is no module for its kernel {target}")
+            for host in its:
+                self._lose(host, f"there is no module for its kernel {target}")
         return found
 
     # --- pass 5 ----------------------------------------------------------------
@@ -267,22 +310,36 @@ class Fleet:
         """End the connections that are ours, and leave no file."""
         import subprocess
 
+        closing = []
         for connection in self.connections.values():
             words = connection.closing()
             if words and (self.folder / str(connection.host.number)).exists():
-                subprocess.run(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    check=False,
+                closing.append(
+                    subprocess.Popen(
+                        words,
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                    )
                 )
+        end = time.monotonic() + _CLOSING_SECONDS
+        for process in closing:
+            try:
+                process.wait(max(end - time.monotonic(), 0))
+            except subprocess.TimeoutExpired:
+                process.kill()  # what it asked for ends by itself, once nobody uses it
+                process.wait()
         rmtree(self.folder, ignore_errors=True)
 
 
 def run(session: Session) -> int:
     """Run the script on the hosts of the command and return the exit status."""
     return Fleet(session).main()
+
+
+def _named(*found: RemoteHost) -> str:
+    """Name hosts as all messages do."""
+    return ", ".join(f"host {host.number} ({host.uri})" for host in found)
 
 
 def _target(facts: HostFacts) -> RemoteTarget:

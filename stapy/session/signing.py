@@ -10,6 +10,8 @@ from stapy.build.sign import SignError, SigningKey
 from stapy.kernel.host import HostFiles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stapy.kernel import Kernel
     from stapy.session import Session
     from stapy.session.passes import Passes
@@ -17,15 +19,20 @@ if TYPE_CHECKING:
 _VM = "run it in a throw-away virtual machine: stapy --vm …"
 
 
-def find(session: Session) -> SigningKey:
-    """Find the key that --sign-module means; this user's own is made if there is none."""
+def find(session: Session, loaders: Sequence[HostFiles] = ()) -> SigningKey:
+    """Find the key that --sign-module means; this user's own is made if there is none.
+
+    Of several it is one that all machines know which are to load the module: ``loaders``, or this.
+    """
     place = session.options.sign
+    machines = loaders or [HostFiles()]
     try:
         if place:
             key = signed.given(Path(place).absolute())
         else:
-            host = HostFiles()
-            key = signed.own(lambda one: host.takes_signed(one.number)) or _make(session)
+            key = signed.own(
+                lambda one: all(host.takes_signed(one.number) for host in machines)
+            ) or _make(session)
     except SignError as error:
         _refuse(session, error)
     if key.is_open():
@@ -62,6 +69,16 @@ def _refuse(session: Session, error: SignError) -> NoReturn:
     session.at_pass = 4
     text = f"cannot sign the module: {error}"
     session.refuse("E0409", text, kind="build error", hint=error.hint)
+
+
+def way_in(key: SigningKey | None) -> str:
+    """Say what to do where another host takes signed modules only; ``key`` is what signs ours."""
+    if key is None:
+        return "--sign-module signs it with a key of yours, which mokutil enrols on the host"
+    return (
+        f"it does not know your key '{key.name}': copy {key.certificate} to the host, "
+        "mokutil --import it there, reboot and confirm"
+    )
 
 
 def way_out(session: Passes, kernel: Kernel, reasons: list[str]) -> str:

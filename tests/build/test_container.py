@@ -550,6 +550,9 @@ def test_no_compiler_for_the_running_kernel(kernel: Any) -> None:
     with pytest.raises(ContainerError) as caught:
         choose("auto", kernel)
     assert caught.value.hint.startswith("-r RELEASE")
+    with pytest.raises(ContainerError) as caught:
+        choose("auto", kernel, may_be_another=False)  # it is that of another host
+    assert caught.value.hint.startswith("--build-in=IMAGE")
 
 
 def test_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from stapy.build import process
 from stapy.build.compile import LARGE
+from stapy.build.messages import Reporter
 from stapy.build.modpost import modinfo
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
@@ -219,6 +220,16 @@ def test_no_headers(newest: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
     assert "there are headers of 6.1.0-9, 6.12.1+deb12" in run.diagnostics.errors[0].notes
     assert newest(kernel=small.Kernel("9.9.9", "x86_64", None)).codes == ["E0401"]
+
+
+def test_no_headers_for_the_kernel_of_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other kernel will do, and -r does not go with --remote."""
+    monkeypatch.setattr("stapy.build.messages.with_headers", lambda: ["6.1.0-9"])
+    diagnostics = Diagnostics(SourceMap())
+    Reporter(diagnostics, "9.9.9", small.source()).no_headers(None, is_elsewhere=True)
+    (error,) = diagnostics.errors
+    assert "linux-headers-9.9.9" in error.hint and "-r " not in error.hint
+    assert error.notes[-1] == "modules for other hosts are made here"
 
 
 def test_missing_programs(newest: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,25 @@ APART = {"globals", "suppress_warnings"}
 def test_the_key_has_what_shapes_a_module(field: str) -> None:
     same = results.text_key(Options(), []) == results.text_key(changed(field), [])
     assert same is (field in RUN_ONLY - APART)
+
+
+def told_for_hosts() -> set[str]:
+    """Read which options the table of `docs/reach.md` tells of, without their values."""
+    text = (HOME.parent / "docs/reach.md").read_text()
+    table = text.partition("| option | with `--remote` |")[2].partition("\n\n")[0]
+    names = [line.split("|")[1] for line in table.splitlines() if line.startswith("|")]
+    return set(re.findall(r"`(--[a-z][\w-]*|-[a-zA-Z])", " ".join(names)))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.long or row.short)
+def test_the_page_tells_what_an_option_means_on_other_hosts(row: Option) -> None:
+    """What shapes a module means the same everywhere; the rest is for somebody to have done."""
+    told = told_for_hosts()
+    if not row.run or row.run == "remotes" or row.long == "remote-prefix":
+        return
+    # Rows of options with one beginning: `--rlimit-…`.
+    known = {f"-{row.short}", f"--{row.long}", f"--{row.long.partition('-')[0]}-"} & told
+    assert known, f"docs/reach.md, 'What options mean', lacks -{row.short or '-' + row.long}"
 
 
 def set_by(row: Option) -> set[str]:

@@ -107,6 +107,14 @@ def test_what_does_not_go_together(words: list[str], option: str) -> None:
         parse(["--remote=web1", *words, *script])
 
 
+def test_loaded_modules_are_those_of_this_machine() -> None:
+    options = parse(["--remote=web1", "--all-modules", *SCRIPT])
+    assert not options.all_modules
+    assert [text for text in options.notices if text.startswith("--all-modules has no effect")]
+    options = parse(["--remote=direct://", "--all-modules", *SCRIPT])
+    assert options.all_modules and not options.notices
+
+
 def test_this_very_host_is_nothing_special() -> None:
     assert parse(["--remote=direct://", *SCRIPT]).remotes == []
     assert parse(["--remote=direct://", "--remote-prefix", *SCRIPT]).remotes == ["direct://"]

@@ -35,7 +35,7 @@ def test_what_asks_for_a_signature(
         monkeypatch.delenv(name, raising=False)
     for name in variables:
         monkeypatch.setenv(name, "")
-    monkeypatch.setattr(signing, "find", lambda session: "a key")
+    monkeypatch.setattr(signing, "find", lambda session, loaders: "a key")
     session = Session(Options(sign=option))
     session.find_signer()
     assert (session.signer == "a key") == is_wanted

@@ -81,10 +81,11 @@ written.  What was recorded is kept in the latter case: `stapy plot` draws it in
 The message says what is missing.""",
     "E0510": """A host of --remote has failed
 The message names the host by its number, as --remote-prefix has it, and by the word of the command
-line, and says why: ssh could not reach it, it has no python3 or no right to load modules, there is
-no module for its kernel, stapy-run failed there, or the connection broke.  The other hosts go on;
-the exit status is 1.  `ssh HOST` by hand shows the same reason; docs/reach.md tells what a host
-needs.""",
+line, and says why: ssh could not reach it, it has no python3 or no right to load modules, its
+kernel takes none or signed ones only, there is no module for its kernel, stapy-run failed there, or
+the connection broke.  The other hosts go on; the exit status is 1.  `ssh HOST` by hand shows the
+same reason, and asks about the key of a host that is unknown and for a password, for which stapy
+needs a terminal; docs/reach.md tells what a host needs.""",
     "E0590": """The virtual machine cannot be used
 The message says what is missing: usually QEMU, or a kernel image with its modules.""",
     "W0602": """An assignment was dropped
