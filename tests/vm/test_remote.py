@@ -289,6 +289,37 @@ def test_ansible_traces_both(
         assert complaints(name, environment) == []
 
 
+def test_one_host_that_is_named_twice(
+    hosts: list[Host], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """It has two sessions at the same time, and each has a module of its own."""
+    script = 'probe begin { println("begun ", module_name()) } probe end { println("ended") }'
+    process = subprocess.Popen(
+        stapy_command("--remote=first", "--remote=first", "--remote-prefix", "-e", script),
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=(tmp_path / "said").open("wb"),
+        text=True,
+    )
+    try:
+        assert process.stdout
+        lines = [process.stdout.readline() for _ in range(2)]  # neither ends before it is told to
+        assert sorted(line[:8] for line in lines) == ["0: begun", "1: begun"], lines
+        assert len({line.split()[2] for line in lines}) == 2, lines
+        process.send_signal(signal.SIGTERM)
+        rest = process.stdout.read().splitlines()
+        assert sorted(rest) == ["0: ended", "1: ended"]
+        process.wait(600)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.communicate()
+    assert left("first", environment) == ""
+    assert complaints("first", environment) == []
+    assert "Traceback" not in (tmp_path / "said").read_text()
+
+
 def test_two_kernels_one_is_killed(
     hosts: list[Host], environment: dict[str, str], tmp_path: Path
 ) -> None:
