@@ -47,7 +47,8 @@ where keys lie and how a kernel learns of them.""",
 The folder given with -r has no include/config/kernel.release.""",
     "E0481": """The kernel is not installed
 No headers and no image of this release were found: on this machine, or in the file tree that
---sysroot names. Install them, or choose a release with -r.""",
+--sysroot names. Install them, let `stapy kernel fetch` unpack them (-s takes another suite of
+Debian), or choose a release with -r. docs/wall.md has the kernels that were tried.""",
     "E0482": """Not a runtime of stapy
 -R DIR and $SYSTEMTAP_RUNTIME name a folder with the C that modules are made of. It must be
 stapy's (the folder `runtime`, perhaps changed by you); SystemTap's cannot take its place.""",
