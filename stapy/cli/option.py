@@ -31,6 +31,12 @@ def parse_long(options: Options, text: str, queue: list[str], given: GivenOption
             raise UsageError(f"option '--{option.long}' needs a value: {option.value}")
         value = queue.pop(0)
     given.enter(options, option, value)
+    if equals and not value and option.value.startswith("["):
+        # Of a variable that is not set: what it means without a value was not asked for.
+        wanted = option.value[1:-1]
+        raise UsageError(
+            f"option '--{option.long}=' has an empty value: give {wanted}, or leave the '=' out"
+        )
     if option.value.startswith("[") and not equals and queue and not queue[0].startswith("-"):
         options.apart[queue[0]] = f"--{option.long}={queue[0]}"
 

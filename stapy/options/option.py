@@ -22,8 +22,10 @@ class Option:
     """One row of the table.
 
     ``value`` is "" (none), the upper-case name of a required value, or the
-    same in brackets for an optional one (long options only).  ``run`` names the
-    fields that the option sets and no module depends on: two commands that differ
+    same in brackets for an optional one (long options only).  An empty value is refused: for those
+    in brackets by whoever parses, else by ``set``, `stapy.combinations` or, of a script, pass 1.
+
+    ``run`` names the fields that the option sets and no module depends on: two commands that differ
     in these only share what was translated.  ``words`` are the values that there are, for
     options whose values can be listed.
 

@@ -34,19 +34,26 @@ def one_script(options: Options, value: str) -> None:
     options.script_text = value
 
 
-def text(field: str) -> Setter:
-    """Set a field to the value as it is."""
+def text(field: str, needs: str = "") -> Setter:
+    """Set a field to the value as it is; ``needs`` is what to say of an empty one, if it is none.
+
+    Such as one from a variable that is not set.
+    """
 
     def set(options: Options, value: str) -> None:
+        if needs and not value:
+            raise UsageError(needs)
         setattr(options, field, value)
 
     return set
 
 
-def append(field: str) -> Setter:
-    """Add the value to a list."""
+def append(field: str, needs: str = "") -> Setter:
+    """Add the value to a list; ``needs`` is what to say of an empty one, if it is none."""
 
     def set(options: Options, value: str) -> None:
+        if needs and not value:
+            raise UsageError(needs)
         getattr(options, field).append(value)
 
     return set
@@ -140,7 +147,7 @@ def pair(field: str, letter: str, *, value_needed: bool) -> Setter:
 
 def sysroot(options: Options, value: str) -> None:
     """Take a folder that is there."""
-    if not is_dir(Path(value)):
+    if not value or not is_dir(Path(value)):
         raise UsageError(f"Invalid --sysroot '{value}' (should be a directory).")
     options.sysroot = value
 

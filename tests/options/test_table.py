@@ -11,7 +11,8 @@ import pytest
 
 import stapy
 from stapy.cache import results
-from stapy.options import Options
+from stapy.cli import parse
+from stapy.options import Options, foreign
 from stapy.options.option import Option, UsageError
 from stapy.options.table import RUN_ONLY, TABLE
 
@@ -99,3 +100,26 @@ def set_by(row: Option) -> set[str]:
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.long or row.short)
 def test_a_row_names_what_it_sets_for_the_run_only(row: Option) -> None:
     assert sorted(row.run.split()) == sorted(set_by(row) & RUN_ONLY)
+
+
+# Scripts and probe points, of which pass 1 says that they are empty.
+PARSED = {"e", "E", "l", "L"}
+WITH_VALUE = [row for row in [*TABLE, *foreign.TABLE] if row.value and row.short not in PARSED]
+
+
+@pytest.mark.parametrize("row", WITH_VALUE, ids=lambda row: row.long or row.short)
+def test_an_empty_value_is_none(row: Option) -> None:
+    """Such as that of ``--sign-module="$KEY"`` where the variable is not set."""
+    words = [f"--{row.long}="] if row.long else [f"-{row.short}", ""]
+    with pytest.raises(UsageError):
+        parse([*words, "x.stp"])
+
+
+OPTIONAL = [row for row in TABLE if row.value.startswith("[")]
+
+
+@pytest.mark.parametrize("row", OPTIONAL, ids=lambda row: row.long)
+def test_an_optional_value_is_left_out_whole(row: Option) -> None:
+    parse([f"--{row.long}", "x.stp"])
+    with pytest.raises(UsageError, match=f"'--{row.long}=' has an empty value: give [A-Z]+, or"):
+        parse([f"--{row.long}=", "x.stp"])
