@@ -113,9 +113,9 @@ class HostFiles:
         level = text.partition("[")[2].partition("]")[0]
         if level in ("", "none"):
             return ""
-        # Even of a signed module the kernel takes no kprobe then.
-        more = ", kprobes and perf events not even from these" if level == "confidentiality" else ""
-        return f"the kernel is locked down ({level}): it takes only signed modules{more}"
+        # In confidentiality as well, and those may set probes: what it keeps from programs
+        # (kprobes by tracefs, kernel addresses to perf and BPF) it does not keep from its own code.
+        return f"the kernel is locked down ({level}): it takes only signed modules"
 
     def _signatures(self, kernel: Kernel | None = None) -> str:
         forced = self._read("sys/module/module/parameters/sig_enforce") or ""

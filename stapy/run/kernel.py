@@ -47,9 +47,15 @@ class KernelLog:
             self._fd = -1
 
 
-def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = None) -> None:
+def insert(
+    module: ModuleFile,
+    parameters: List[str],
+    image: Optional[bytes] = None,
+    by_option: bool = False,
+) -> None:
     """Load a module, or ``image`` in place of its file; `RunError` when the kernel refuses.
 
+    ``by_option``: the name of ``image`` is another one because -R asks for that.
     What the kernel gets is what was read and checked: the open file when nobody
     but us can have changed it since, else the bytes themselves.
     """
@@ -65,7 +71,7 @@ def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = N
         stripped = module.signed and image is not None and not image.endswith(SIGNED)
         reason = refusals.reason(code, module.signed and not stripped)
         if stripped and code in (errno.EKEYREJECTED, errno.ENOKEY, errno.EPERM):
-            reason = refusals.renamed(module.name)
+            reason = refusals.renamed(module.name, by_option)
         lines = log.lines()
         if code == errno.ENOEXEC:
             reason = fit.other_options(lines) or reason

@@ -51,7 +51,7 @@ def insert(
         name = free_name(name, os.getpid())
         image = renamed(module, name)
         messages.note(f"{module.name} is loaded as {name}")
-        _load(module, words, messages, image)
+        _load(module, words, messages, image, by_option=True)
         return name
     refuse_foreign(name)  # it may have come meanwhile
     if not _remove_stale(name, messages, may_have):
@@ -87,11 +87,15 @@ def insert_and_open(
 
 
 def _load(
-    module: ModuleFile, words: List[str], messages: MessagePrinter, image: Optional[bytes]
+    module: ModuleFile,
+    words: List[str],
+    messages: MessagePrinter,
+    image: Optional[bytes],
+    by_option: bool = False,
 ) -> None:
     if "SYSTEMTAP_SYNC" in os.environ:
         os.sync()  # in case the kernel does not survive it
-    kernel.insert(module, words, image)
+    kernel.insert(module, words, image, by_option)
     messages.note(f"inserted {module.path}")
 
 

@@ -7,12 +7,14 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List
+    from typing import Dict, List, Optional
 
 _SIGNED = (
     "sign it with a key that the kernel knows (stapy --sign-module makes one, mokutil enrols it), "
     "{off}, or run it in a virtual machine: stapy --vm"
 )
+_SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+_BOOT_PARAMS_SECURE_BOOT = 0x1EC  # the place of this byte in the kernel's struct boot_params
 _BAD_VALUE = "a value is not what its parameter takes"
 
 _REASONS: Dict[int, str] = {
@@ -76,14 +78,41 @@ def past_signatures(root: str = "/") -> str:
     off = "switch secure boot off"
     forced = _read(root, "sys/module/module/parameters/sig_enforce") == "Y"
     # Secure boot forces signatures as well, and locks the kernel down.
-    if forced and ("sig_enforce" in _read(root, "proc/cmdline") or not lockdown(root)):
+    by_option = forced and ("sig_enforce" in _read(root, "proc/cmdline") or not lockdown(root))
+    if by_option or secure_boot(root) is False:
         off = "switch module.sig_enforce off where the machine boots"
     return _SIGNED.format(off=off)
 
 
-def past_lockdown() -> str:
-    """Say what can be done where the kernel is locked down."""
-    return _SIGNED.format(off="switch secure boot (or lockdown=) off where the machine boots")
+def past_lockdown(root: str = "/") -> str:
+    """Say what can be done where the kernel is locked down, by what may have done it."""
+    secure = secure_boot(root)
+    is_option = any(word.startswith("lockdown=") for word in _read(root, "proc/cmdline").split())
+    what = ["secure boot"] if secure else []
+    what += ["lockdown="] if is_option else []
+    if secure is None and not is_option:
+        what = ["secure boot (or lockdown=)"]
+    if what:
+        off = f"switch {' and '.join(what)} off where the machine boots"
+    else:
+        off = "boot it without whatever writes to /sys/kernel/security/lockdown"
+    return _SIGNED.format(off=off)
+
+
+def secure_boot(root: str = "/") -> Optional[bool]:
+    """Tell whether Secure Boot is on; None where that cannot be told."""
+    told = _bytes(root, _SECURE_BOOT)
+    if len(told) == 5:  # four bytes of attributes before its own
+        return told[4] == 1
+    told = _bytes(root, "sys/kernel/boot_params/data")[_BOOT_PARAMS_SECURE_BOOT:][:1]
+    if told in (b"\2", b"\3"):  # as the kernel's start found it, whatever is mounted: x86 only
+        return told == b"\3"
+    try:
+        names = os.listdir(os.path.join(root, "sys/firmware"))
+    except OSError:
+        return None
+    # A container may have an empty folder over it.
+    return False if names and "efi" not in names else None
 
 
 def _not_permitted(signed: bool, root: str) -> str:
@@ -104,15 +133,23 @@ def _not_permitted(signed: bool, root: str) -> str:
 
 
 def _locked(signed: bool, root: str) -> str:
-    what = "with a key that it does not know" if signed else "not at all"
+    what = "signed with a key that it does not know" if signed else "not signed"
     return (
-        f"the kernel is locked down ({lockdown(root)}) and this module is signed {what}: "
-        f"{past_lockdown()}"
+        f"the kernel is locked down ({lockdown(root)}) and this module is {what}: "
+        f"{past_lockdown(root)}"
     )
 
 
-def renamed(name: str) -> str:
-    """Say why a signed module is refused that had to be loaded under another name."""
+def renamed(name: str, by_option: bool) -> str:
+    """Say why a signed module is refused that was to be loaded under another name.
+
+    ``by_option``: because -R asks for one, whatever is running.
+    """
+    if by_option:
+        return (
+            f"-R gives {name} another name, under which its signature is worth nothing to a kernel "
+            "that wants one: leave -R out, or make it again with -m OTHERNAME --sign-module"
+        )
     return (
         f"a session of {name} is running, and under another name its signature is worth nothing "
         "to a kernel that wants one: make it again with -m OTHERNAME --sign-module"
@@ -178,8 +215,12 @@ def from_log(lines: List[str], name: str) -> List[str]:
 
 
 def _read(root: str, name: str) -> str:
+    return _bytes(root, name).decode("utf-8", "replace").strip()
+
+
+def _bytes(root: str, name: str) -> bytes:
     try:
-        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 16).strip()
+        with open(os.path.join(root, name), "rb") as file:
+            return file.read(1 << 16)
     except OSError:
-        return ""
+        return b""

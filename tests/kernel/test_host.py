@@ -84,7 +84,7 @@ def test_symbols_are_read_only_where_the_configuration_leaves_a_doubt(
         ({"sys/kernel/security/lockdown": "none [integrity] confidentiality"}, "(integrity)"),
         (
             {"sys/kernel/security/lockdown": "none integrity [confidentiality]"},
-            "(confidentiality): it takes only signed modules, kprobes and perf events not even",
+            "the kernel is locked down (confidentiality): it takes only signed modules",
         ),
         ({"sys/module/module/parameters/sig_enforce": "Y\n"}, "only signed modules"),
     ],

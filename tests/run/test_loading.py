@@ -1,5 +1,6 @@
 """Loading a module that somebody else takes away, or that a killed consumer left."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -38,7 +39,7 @@ class World:
         ):
             monkeypatch.setattr(place, name, what)
 
-    def insert(self, module, words, image=None):
+    def insert(self, module, words, image=None, by_option=False):
         self.did.append("insert")
         self.loaded = True
 
@@ -139,3 +140,31 @@ def test_what_is_left_of_somebody_elses_session_stays(world, monkeypatch, answer
     assert (name, asked) == ("one__7", [])
     assert "remove" not in world.did
     assert world.did[-1] == "insert"
+
+
+@pytest.mark.parametrize(
+    ("must_rename", "told", "never"),
+    [
+        (True, "reason: -R gives one another name, under which its signature is worth", "running"),
+        (False, "reason: a session of one is running, and under another name its", "-R"),
+    ],
+)
+def test_why_a_signature_is_worth_nothing(tmp_path, monkeypatch, must_rename, told, never):
+    """The new name is the option's, or that of a second session."""
+
+    def refuse(fd, image, words):
+        raise OSError(errno.EKEYREJECTED, os.strerror(errno.EKEYREJECTED))
+
+    monkeypatch.setattr(kernel.doors, "load", refuse)
+    monkeypatch.setattr(mark, "is_loaded", lambda name, *_: not must_rename and name == "one")
+    monkeypatch.setattr(mark, "is_ours", lambda name, *_: True)
+    monkeypatch.setattr(mark, "state_of", lambda name, *_: "running")
+    monkeypatch.setattr(loading, "refuse_foreign", lambda name: None)
+    monkeypatch.setattr(loading, "renamed", lambda module, name: b"image")
+    module = World.__new__(World)
+    module.signed, module.fd, module.parameters = True, -1, {}
+    with pytest.raises(RunError) as failure:
+        loading.insert(module, [], MessagePrinter(), must_rename)
+    text = " ".join(map(str, [failure.value, *failure.value.args, *vars(failure.value).values()]))
+    assert told in text
+    assert never not in text

@@ -66,7 +66,7 @@ def test_reasons(
     ("files", "told"),
     [
         ([FORCED, LOCKED], "takes signed modules only"),
-        ([LOCKED], "locked down (integrity) and this module is signed not at all"),
+        ([LOCKED], "locked down (integrity) and this module is not signed: "),
         ([OPEN, (FORCED[0], "N\n")], ""),
         ([OFF, FORCED, LOCKED], ""),
         ([], ""),
@@ -81,6 +81,46 @@ def test_a_module_without_signature(
     found = refusals.unsigned(str(tmp_path))
     assert told in found
     assert bool(told) == bool(found)
+
+
+VARIABLE = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+PARAMETERS = "sys/kernel/boot_params/data"
+ON, OFF_THERE = (VARIABLE, "\6\0\0\0\1"), (VARIABLE, "\6\0\0\0\0")
+STARTED_ON, STARTED_OFF = (
+    (PARAMETERS, "\0" * 0x1EC + state + "\0" * 0xE13) for state in ("\3", "\2")
+)
+NO_EFI = "sys/firmware/acpi/pm_profile", "1\n"
+BY_OPTION = "proc/cmdline", "quiet lockdown=confidentiality\n"
+LEVEL = "/sys/kernel/security/lockdown"
+
+
+@pytest.mark.parametrize(
+    ("files", "lockdown", "signatures"),
+    [
+        ([LOCKED, FORCED], "switch secure boot (or lockdown=) off", "secure boot"),
+        ([LOCKED, FORCED, ON], "switch secure boot off", "secure boot"),
+        ([LOCKED, FORCED, STARTED_ON], "switch secure boot off", "secure boot"),
+        ([LOCKED, FORCED, STARTED_ON, BY_OPTION], "switch secure boot and lockdown=", "secure"),
+        ([LOCKED, FORCED, NO_EFI], f"boot it without whatever writes to {LEVEL}", "sig_enforce"),
+        ([LOCKED, FORCED, OFF_THERE], f"without whatever writes to {LEVEL}", "sig_enforce"),
+        ([LOCKED, FORCED, STARTED_OFF], f"without whatever writes to {LEVEL}", "sig_enforce"),
+        ([LOCKED, FORCED, OFF_THERE, STARTED_ON], f"writes to {LEVEL}", "sig_enforce"),
+        ([LOCKED, NO_EFI, BY_OPTION], "switch lockdown= off", "sig_enforce"),
+        ([LOCKED, BY_OPTION], "switch lockdown= off", "secure boot"),
+    ],
+)
+def test_secure_boot_is_named_where_it_may_be_on(
+    files: list[tuple[str, str]], lockdown: str, signatures: str, tmp_path: Path
+) -> None:
+    for name, text in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for told, wanted in (
+        (refusals.past_lockdown(str(tmp_path)), lockdown),
+        (refusals.past_signatures(str(tmp_path)), signatures),
+    ):
+        assert wanted in told
+        assert ("secure boot" in told) == ("secure" in wanted)
 
 
 def test_the_kernels_own_words_are_shown() -> None:

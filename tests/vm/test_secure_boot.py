@@ -149,6 +149,10 @@ def test_another_name_is_told(machine: Machine, modules: dict[str, Built]) -> No
     shown = done.stdout.decode() + done.stderr.decode()
     assert "a session of traced is running, and under another name its signature" in shown, shown
     assert "-m OTHERNAME --sign-module" in shown, shown
+    done = machine.run([*consumer_command(), "-R", module], timeout=120 * patience(machine))
+    shown = done.stdout.decode() + done.stderr.decode()
+    assert "reason: -R gives traced another name, under which its signature" in shown, shown
+    assert "is running" not in shown, shown
 
 
 def test_told_before_anything_is_compiled(machine: Machine, owner: Path) -> None:
@@ -169,3 +173,19 @@ def test_told_before_anything_is_compiled(machine: Machine, owner: Path) -> None
     assert "locked down (integrity): it takes only signed modules" in lines[0], shown
     assert lines[1] == "[]", shown
     assert "locked down" in lines[2], shown
+
+
+def test_signed_by_the_owner_it_traces_in_confidentiality(
+    machine: Machine, modules: dict[str, Built]
+) -> None:
+    """What that level keeps from programs, such as kprobes, it leaves to modules it has taken.
+
+    The last test with this machine, for nothing takes the level back.
+    """
+    text = "cd /sys/kernel/security; echo confidentiality >lockdown; cat lockdown"
+    done = machine.run(["/bin/sh", "-c", text])
+    assert b"[confidentiality]" in done.stdout, done.stderr
+    result = run_built(machine, modules["owner"], WORDS, 120)
+    shown = (result.stdout, result.stderr)
+    assert (result.status, result.stdout) == (0, PRINTED), shown
+    assert result.stderr.replace(modules["owner"].stderr, "") == "", shown
