@@ -31,6 +31,17 @@ def is_dir(path: Path | str) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
+def names_in(folder: Path | str) -> list[str]:
+    """List the names in a folder, sorted; none of what is no folder or cannot be read.
+
+    Before Python 3.13 `glob` of pathlib raises an error for some that cannot.
+    """
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names are all that is asked
+    except OSError:
+        return []
+
+
 def package_dir() -> Path:
     """Return the folder of stapy's own Python files."""
     return _PACKAGE

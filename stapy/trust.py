@@ -35,11 +35,20 @@ def made(folder: Path) -> str:
 
 
 def _walk(path: Path, will_make: bool) -> str:
-    """Go from folder to open folder, so that each step starts from what was checked."""
+    """Go from folder to open folder; what cannot be looked at is not believed."""
+    try:
+        return _walk_open(path, will_make)
+    except OSError as error:
+        return f"the way to '{path}' cannot be looked at: {error.strerror}"
+
+
+def _walk_open(path: Path, will_make: bool) -> str:
+    """Start each step from the folder that was checked, which is open."""
     path = path if path.is_absolute() else Path.cwd() / path
     place, parts = Path("/"), _parts(path)
     links = tries = 0
     here = os.open(place, _LOOK)
+    there = -1
     try:
         told = _why_place_untrusted(place, os.fstat(here))
         while parts and not told:
@@ -62,19 +71,23 @@ def _walk(path: Path, will_make: bool) -> str:
             told = _why_place_untrusted(inner, status)
             if not stat.S_ISLNK(status.st_mode):
                 os.close(here)
-                place, here = inner, there
+                place, here, there = inner, there, -1
                 continue
             target = os.readlink("", dir_fd=there)
             os.close(there)
+            there = -1
             links += 1
             if links > _LINKS:
                 return f"'{inner}' is a symbolic link without end"
             parts = _parts(Path(target)) + parts
             if target.startswith("/"):
+                top = os.open("/", _LOOK)
                 os.close(here)
-                place, here = Path("/"), os.open("/", _LOOK)
+                place, here = Path("/"), top
     finally:
         os.close(here)
+        if there >= 0:
+            os.close(there)
     return told
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -74,6 +75,36 @@ def test_another_user_is_first(folder: Path, kind: str, monkeypatch: pytest.Monk
 
 
 @needs_root
+@pytest.mark.parametrize("name", ["open", "fstat", "readlink"])
+def test_what_cannot_be_looked_at_is_not_believed(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each call fails once, the first, the second, …: nothing is left open or closed twice."""
+    real = getattr(os, name)
+    path = folder.parents[1] / "link" / "cache"
+    link = folder / "whole"
+    link.symlink_to(path)  # an absolute one
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    for good in range(100):
+        left = [good]
+
+        def fail(*words: object, left: list[int] = left, **more: object) -> object:
+            if not left[0]:
+                left[0] -= 1
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            left[0] -= 1
+            return real(*words, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, fail)
+            told = trust.why_untrusted(link)
+        assert len(list(Path("/proc/self/fd").iterdir())) == opened
+        if left[0] >= 0:
+            break
+        assert "Bad file descriptor" in told
+    assert (told, good > 1) == ("", True)
+
+
 def test_what_is_taken_away_again_and_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.chmod(0o1777)
     tries = []

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from zlib import crc32
 
-from stapy.paths import cache_dir, exists, is_dir
+from stapy.paths import cache_dir, exists, is_dir, names_in
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -300,7 +300,7 @@ class Cache:
         entries, lost = self._entries()
         for path in lost:
             self._drop(path)
-        for path in self.root.glob("*/??/*"):
+        for path in self._files():
             if re.fullmatch(_LEFT_OVER, path.name) and not exists(_sum_path(path)):
                 with contextlib.suppress(OSError):
                     if now - path.lstat().st_mtime > _STALE_S:
@@ -320,13 +320,23 @@ class Cache:
         """List entries with time of use and size in bytes, and those whose content has gone."""
         found: list[tuple[float, int, Path]] = []
         lost = []
-        for summary in self.root.glob("*/??/*.sum"):
+        for summary in self._files():
+            if summary.suffix != ".sum":
+                continue
             path = summary.with_suffix("")
             try:
                 found.append((summary.stat().st_mtime, _size(path), path))
             except OSError:
                 lost.append(path)
         return found, lost
+
+    def _files(self) -> Iterator[Path]:
+        """Yield what lies where entries do; nothing of folders that cannot be read."""
+        for kind in names_in(self.root):
+            for part in names_in(self.root / kind):
+                if len(part) == 2:
+                    folder = self.root / kind / part
+                    yield from (folder / name for name in names_in(folder))
 
 
 def _sum_path(path: Path) -> Path:

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from stapy.kernel.release import install_command
+from stapy.paths import names_in
 
 _HELPER = "/usr/lib/apt/apt-helper"
 _LISTS = Path("/var/lib/apt/lists")
@@ -20,7 +21,7 @@ _SECONDS = 5
 @functools.cache
 def offered() -> frozenset[str] | None:
     """Read the names of all packages that apt offers; None where there are no lists to read."""
-    lists = sorted(map(str, _LISTS.glob("*_Packages*")))
+    lists = [f"{_LISTS}/{name}" for name in names_in(_LISTS) if "_Packages" in name]
     if not lists:
         return None
     import subprocess

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,15 +55,21 @@ class Examination:
         """List all rows in the order of the screen."""
         rows = [self.about_kernel()]
         if self.kernel.is_running:
-            rows += self.loading()
-        rows += [*self.probing(), self.headers(), self.compiler(), self.programs(), packages()]
+            rows += _looked_at("lockdown", self.loading)
+        rows += _looked_at("kprobes", self.probing)
+        rows += _looked_at("headers", self.headers)
+        rows += _looked_at("compiler", self.compiler)
+        rows += _looked_at("programs", self.programs)
+        rows += _looked_at("packages", packages)
         if rows[-1].state == OK:  # what reads debug information needs them
-            rows += self.debug_information()
+            rows += _looked_at("debuginfo", self.debug_information)
         else:
             rows += [self.not_asked("btf"), self.not_asked("debuginfo")]
         if self.kernel.is_running:
-            rows.append(self.tracefs())
-        return [*rows, machine(), containers(), cache()]
+            rows += _looked_at("tracefs", self.tracefs)
+        for name, look in (("qemu", machine), ("docker", containers), ("cache", cache)):
+            rows += _looked_at(name, look)
+        return rows
 
     # --- the kernel ------------------------------------------------------
 
@@ -80,7 +87,7 @@ class Examination:
         rows = (
             ("privilege", "modules may be loaded", lambda: refusals.missing_capability()),
             ("modules", "the kernel has loadable modules", lambda: _ELSEWHERE),
-            ("lockdown", "the kernel is not locked down", refusals.past_lockdown),
+            ("lockdown", "the kernel is not locked down", lambda: refusals.past_lockdown(root)),
             ("signing", "unsigned modules are taken", lambda: refusals.past_signatures(root)),
         )
         for name, fine, remedy in rows:
@@ -115,9 +122,10 @@ class Examination:
     def headers(self) -> Finding:
         """Look for the build tree of the kernel."""
         reason = self.host.verdicts(self.kernel)["headers"]
-        command = way_to("headers", self.kernel.release)
+        # Asked for when it is wanted: apt's lists take half a minute in an emulated guest.
         return _judged("headers", reason.partition(" (")[0], str(self.kernel.build_dir),
-                       lambda: command or "install the headers of this kernel")  # fmt: skip
+                       lambda: way_to("headers", self.kernel.release)
+                       or "install the headers of this kernel")  # fmt: skip
 
     def compiler(self) -> Finding:
         """Compare the compiler that the kernel was built with to the one that is here."""
@@ -186,6 +194,24 @@ class Examination:
     def not_asked(self, name: str) -> Finding:
         """Make the finding of what cannot be told without Python's packages."""
         return Finding(name, LIMITED, "cannot be looked at without those packages")
+
+
+def _looked_at(name: str, look: Callable[[], Finding | Iterator[Finding]]) -> list[Finding]:
+    """List findings; a file system that fails makes one of them, and hides no others.
+
+    That of a virtual machine does when its server has no descriptors left.
+    """
+    rows: list[Finding] = []
+    try:
+        found = look()
+        if isinstance(found, Finding):
+            return [found]
+        rows.extend(found)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        text = f"it cannot be looked at: {error.strerror or error}{where}"
+        return [*rows, Finding(name, LIMITED, text)]
+    return rows
 
 
 def _judged(name: str, reason: str, fine: str, remedy: Callable[[], str]) -> Finding:
@@ -263,6 +289,9 @@ def cache() -> Finding:
     return Finding("cache", OK, text)
 
 
+_SECONDS = (
+    2  # for all of these: kernels have a hundred thousand files, which take minutes in a guest
+)
 # Folders of the cache that the limit leaves alone: what was asked for stays until it is removed.
 _BESIDE = {
     "kernels": "of fetched kernels ('stapy kernel remove' takes them)",
@@ -273,8 +302,18 @@ _BESIDE = {
 
 def _beside(folder: Path) -> str:
     """Name what lies in the cache without a limit, in megabytes; "" for nothing worth a word."""
-    found = ((sum(_sizes(folder / name)) >> 20, what) for name, what in _BESIDE.items())
-    return "".join(f", and {size} MB {what}" for size, what in found if size)
+    end = time.monotonic() + _SECONDS
+    told = ""
+    for name, what in _BESIDE.items():
+        total, is_whole = 0, True
+        for size in _sizes(folder / name):
+            total += size
+            if time.monotonic() > end:
+                is_whole = False
+                break
+        if total >> 20:
+            told += f", and {'' if is_whole else 'more than '}{total >> 20} MB {what}"
+    return told
 
 
 def _sizes(folder: Path) -> Iterator[int]:

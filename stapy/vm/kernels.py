@@ -10,7 +10,7 @@ from stapy.kernel.config import Config
 from stapy.kernel.release import line_and_flavour, newest_of, release_order
 from stapy.kernel.roots import OWN, inside, roots
 from stapy.kernel.suites import way_to_kernel
-from stapy.paths import exists, is_dir, is_file
+from stapy.paths import exists, is_dir, is_file, names_in
 from stapy.record import Record
 from stapy.vm.errors import VmError
 
@@ -108,8 +108,10 @@ def installed(root: Path = OWN, wanted: str = "") -> list[str]:
     end as Debian's do is taken for one of these.
     """
     found = []
-    for image in inside(root, "/boot").glob("vmlinuz-*"):
-        release = image.name.partition("-")[2]
+    for image in names_in(inside(root, "/boot")):
+        if not image.startswith("vmlinuz-"):
+            continue
+        release = image.partition("-")[2]
         named = arch.architecture_of_debian(release)
         if named and named.name != (wanted or arch.host_name()):
             continue

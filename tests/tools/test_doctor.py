@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -26,6 +27,7 @@ from stapy.record import replace
 from stapy.tools import doctor, examination
 from stapy.tools.doctor import Diagnosis
 from stapy.tools.examination import BAD, LIMITED, OK, Examination, Finding
+from stapy.vm import kernels
 from tests.kernel.test_host import GOOD
 from tests.program import run_stapy
 
@@ -166,6 +168,7 @@ def test_fetched_kernels_are_no_part_of_what_the_cache_may_take(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(examination, "_SECONDS", 3600)
     folder = tmp_path / "stapy"
     folder.mkdir(0o700)
     (folder / "cache_mb_limit").write_text("2")
@@ -182,6 +185,52 @@ def test_fetched_kernels_are_no_part_of_what_the_cache_may_take(
     assert text.startswith(f"{folder}, 3 of 2 MB, brought below 2 MB when something is made, and 5")
     assert Cache(folder).clean() == 1 and (folder / "kernels/boot/vmlinuz").exists()
     assert ", 2 of 2 MB, and 5 MB" in examination.cache().text
+    monkeypatch.setattr(examination, "_SECONDS", -1)  # as if there were too many of them
+    assert ", 2 of 2 MB, and more than 5 MB of fetched kernels" in examination.cache().text
+
+
+def test_lists_of_packages_are_read_when_something_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take half a minute in a guest."""
+    monkeypatch.setattr(examination, "way_to", lambda what, of: pytest.fail("was asked"))
+    assert rows(tmp_path, {})["headers"].state == OK
+
+
+def refuse(*words: object, **more: object) -> None:
+    raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def test_what_cannot_be_looked_at_hides_no_other_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system fails: that of a guest does when its server has no descriptors left."""
+    it = examination_of(tmp_path, kernel(tmp_path, {}))
+    for name in ("loading", "probing", "headers", "compiler", "programs", "tracefs"):
+        monkeypatch.setattr(Examination, name, refuse)
+    for name in ("packages", "machine", "containers", "cache"):
+        monkeypatch.setattr(examination, name, refuse)
+    found = it.findings()
+    assert " ".join(row.name for row in found) == (
+        "kernel lockdown kprobes headers compiler programs packages btf debuginfo tracefs qemu "
+        "docker cache"
+    )
+    text = "it cannot be looked at: Bad file descriptor"
+    told = [row.state for row in found if row.text == text]
+    assert told == [LIMITED] * 10
+
+
+@pytest.mark.parametrize("name", ["listdir", "scandir"])
+def test_a_cache_whose_folders_cannot_be_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "stapy/module/ab").mkdir(parents=True)
+    (tmp_path / "stapy").chmod(0o700)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, name, refuse)
+        assert " 0 of 1024 MB" in examination.cache().text
+        assert kernels.installed(tmp_path) == []
 
 
 ROWS = [Finding("kernel", OK, "6.1-x"), Finding("btf", LIMITED, "none"), Finding("qemu", OK, "")]
