@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from stapy.build.commands import Commands
+from stapy.build.kit import _Maker, compile_words
 from stapy.build.llvm import LlvmTools
+from stapy.build.process import Result
 from stapy.kernel.config import Config
 
 if TYPE_CHECKING:
@@ -66,3 +69,31 @@ def test_linker_and_assembler_are_those_of_the_kernel(
     assert ("LLVM" in found) == (linker is not None)
     # A module's objects are code, also where the linker makes that of the kernel.
     assert found["CC_FLAGS_LTO"] == ""
+
+
+def test_its_precompiled_header_is_looked_for_where_the_kit_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kit moves into the cache: clang's header names its files by where they were."""
+    called: list[list[str]] = []
+
+    def run(self: _Maker, words: list[str]) -> Result:
+        called.append(words)
+        return Result(words, 0, "", 0.0)
+
+    monkeypatch.setattr(_Maker, "run", run)
+    for compiler, is_told in (("/usr/bin/clang-16", True), ("/usr/bin/gcc-12", False)):
+        words = [compiler, "-include", "a.h", "-O2", "-c", "-o", "@OBJECT@", "@SOURCE@"]
+        made = Commands(words, [], [], [], [], "", False, b"")
+        maker = _Maker.__new__(_Maker)
+        maker.commands, maker.folder, maker.runtime = made, tmp_path, tmp_path / "runtime"
+        maker.precompile()
+        (command,) = called
+        called.clear()
+        assert command[-1] == str(tmp_path / "prefix.h") and "-include" not in command
+        assert command[command.index("-x") + 1] == "c-header"
+        assert ("-relocatable-pch" in command) == is_told
+        for later in (command, compile_words(made, tmp_path / "moved", tmp_path / "runtime")):
+            assert ("-isysroot" in later) == is_told
+        if is_told:
+            assert later[later.index("-isysroot") + 1] == str(tmp_path / "moved")
