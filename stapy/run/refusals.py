@@ -95,7 +95,7 @@ def past_lockdown(root: str = "/") -> str:
     if what:
         off = f"switch {' and '.join(what)} off where the machine boots"
     else:
-        off = "boot it without whatever writes to /sys/kernel/security/lockdown"
+        off = "boot the machine without whatever writes to /sys/kernel/security/lockdown"
     return _SIGNED.format(off=off)
 
 

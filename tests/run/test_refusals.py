@@ -101,7 +101,11 @@ LEVEL = "/sys/kernel/security/lockdown"
         ([LOCKED, FORCED, ON], "switch secure boot off", "secure boot"),
         ([LOCKED, FORCED, STARTED_ON], "switch secure boot off", "secure boot"),
         ([LOCKED, FORCED, STARTED_ON, BY_OPTION], "switch secure boot and lockdown=", "secure"),
-        ([LOCKED, FORCED, NO_EFI], f"boot it without whatever writes to {LEVEL}", "sig_enforce"),
+        (
+            [LOCKED, FORCED, NO_EFI],
+            f"boot the machine without whatever writes to {LEVEL}",
+            "sig_enforce",
+        ),
         ([LOCKED, FORCED, OFF_THERE], f"without whatever writes to {LEVEL}", "sig_enforce"),
         ([LOCKED, FORCED, STARTED_OFF], f"without whatever writes to {LEVEL}", "sig_enforce"),
         ([LOCKED, FORCED, OFF_THERE, STARTED_ON], f"writes to {LEVEL}", "sig_enforce"),
