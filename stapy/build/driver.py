@@ -201,7 +201,7 @@ class Build:
         if self.objects:
             with contextlib.suppress(OSError, DebuginfoError):
                 self.objects.provide_all()
-        without = set(self.objects.broken) if self.objects else set()
+        without = self.objects.refused() if self.objects else set()
         kbuild.write_tree(
             self.source,
             self.runtime,

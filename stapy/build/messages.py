@@ -280,7 +280,9 @@ class Reporter:
         ours = [name for name in imports.missing if name.startswith("stapy_")]
         if ours and broken:
             for member, log in broken.items():
-                first = next((p.text for p in problems(log) if p.is_error), "it was refused")
+                said = [p.text for p in problems(log) if p.is_error]
+                said += [line for line in log.splitlines() if "error:" in line]  # of no place
+                first = said[0] if said else "it was refused"
                 self.unknown_kernel(
                     member, f"{member}: {first}", f"the whole output of the tools is in {kept}"
                 )

@@ -157,6 +157,13 @@ class RuntimeObjects:
                 for name in global_names(ElfFile.open(Path(self._objects[unit.name]))).defined:
                     self.owners.setdefault(name, []).append(unit.members[0])
 
+    def refused(self) -> set[str]:
+        """Name the files in which a compiler has found a mistake.
+
+        One that was killed, or met a full disk, says nothing about a file.
+        """
+        return {member for member, words in self.broken.items() if _MISTAKE.search(words)}
+
     def command(self, unit: RuntimeUnit) -> list[str]:
         """Build the call of the compiler for one unit."""
         self.folder.mkdir(exist_ok=True)

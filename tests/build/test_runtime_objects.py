@@ -124,3 +124,14 @@ def test_the_real_runtime_is_described_whole(kernel: small.Kernel, tmp_path: Pat
         assert set(kit.owners.get(name, [])) & {
             member for unit in objects.owners_of([name]) for member in unit.members
         }, f"{name} of {members}"
+
+
+def test_a_compiler_that_failed_says_nothing_of_a_file(tmp_path: Path) -> None:
+    """kbuild, which may have better luck, is to compile such a file; not one with a mistake."""
+    objects = RuntimeObjects.__new__(RuntimeObjects)
+    objects.broken = {
+        "map.c": "map.c:3:1: error: unknown type name 'u128'\n",
+        "print.c": "fatal error: malformed or corrupted AST file: 'x'\n",
+        "stat.c": "gcc-12: fatal error: Killed signal terminated program cc1\n",
+    }
+    assert objects.refused() == {"map.c"}
