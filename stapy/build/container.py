@@ -41,6 +41,7 @@ _NOT_FOUND = (126, 127)
 # It reads from our connection, and its shell waits for what others have left behind.
 _FIRST = ["/bin/sh", "-c", "cat >/dev/null; :"]
 # More is used by nothing that we start; docker/README.md says what happens then.
+_MOST = 4096  # open files, and processes of the user that programs run as
 MEMORY_MB = 4096
 PROCESSES = 256
 _KILLED = re.compile(r"\bKilled\b")
@@ -213,18 +214,17 @@ class Container(Tools):
         return fresh
 
     def _limits(self) -> list[object]:
-        """List limits of files and processes that a daemon with limits of its own can set.
+        """List the limits that podman must be told: what it may set, and compilers never reach.
 
-        podman's are higher unless it is told: where it may not raise its own (in a container,
-        without root), nothing would start. Both are far above what a compiler takes.
+        By itself it raises them, which it may not where it is in a container or has no root;
+        nothing would start then. docker's daemon sets what it may.
         """
+        if self.docker.name != "podman":
+            return []
         found: list[object] = []
-        for name, number, wanted in (
-            ("nofile", resource.RLIMIT_NOFILE, 4096),
-            ("nproc", resource.RLIMIT_NPROC, 4096),
-        ):
+        for name, number in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
             _, hard = resource.getrlimit(number)
-            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            most = _MOST if hard == resource.RLIM_INFINITY else min(hard, _MOST)
             found.append(self.docker.sdk.types.Ulimit(name=name, soft=most, hard=most))
         return found
 

@@ -68,6 +68,11 @@ def choose(wanted: str, kernel: Kernel, *, may_be_another: bool = True) -> Image
 
     ``may_be_another``: a user may do with a module for another kernel.
     """
+    if kernel.compiler.startswith("clang"):
+        raise ContainerError(
+            f"kernel {kernel.release} is built with {kernel.compiler}, and containers have gcc",
+            f"without --build-in, {kernel.compiler} of this machine is taken",
+        )
     if wanted == "auto":
         return _by_compiler(kernel, may_be_another)
     if not wanted.startswith(_DEBIAN):

@@ -124,7 +124,7 @@ class Packages:
         Raise `PackageError` when the lists have none.
         """
         told = re.match(r"\d+(?:\.\d+)*(?=[-+]|$)", wanted)
-        if not told or not re.fullmatch(r"[a-z0-9.+~-]*", wanted):
+        if not told or not re.fullmatch(r"[a-z0-9.+~-]*[a-z0-9]", wanted):
             raise UnknownKernelError(
                 f"'{wanted}' is neither a release such as 6.1.0-56-amd64 nor a line such as 6.12"
             )

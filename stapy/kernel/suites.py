@@ -22,7 +22,7 @@ from stapy.paths import data_dir
 from stapy.record import Record
 
 TRIED = "docs/wall.md has the kernels that were tried"
-_MARK = re.compile(r"[+.-]deb(\d+)(?!\d)")
+_MARK = re.compile(r"[+.-]deb(\d{1,4})(?!\d)")  # as far as numbers of releases will go
 
 
 class KernelSuite(Record):

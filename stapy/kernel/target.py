@@ -93,15 +93,17 @@ def find_kernel(
     diagnostics: Diagnostics,
     sysroot: str | None = None,
     architecture: str = "",
+    is_of_host: bool = False,
 ) -> Kernel:
     """Find the kernel that ``-r`` names (a release or a build tree), or the running one.
 
     ``6.1`` is the newest of its line, of those that have headers if there is one, and are for
     ``architecture``, which is this machine's unless it is given; ``6.1-rt`` that of a flavour.
+    What calls itself so, the running kernel or with ``is_of_host`` that of a host, is no line.
     A release is looked for in ``sysroot`` alone when that is given.
     Raises `Stop` when nothing of it is on this machine, or it is for another architecture.
     """
-    found = _find(option, diagnostics, sysroot, architecture)
+    found = _find(option, diagnostics, sysroot, architecture, is_of_host)
     if architecture and found.arch != architecture:
         diagnostics.error(
             "build error",
@@ -133,13 +135,17 @@ def _may_be_for(release: str, architecture: str) -> bool:
 
 
 def _find(
-    option: str | None, diagnostics: Diagnostics, sysroot: str | None, architecture: str
+    option: str | None,
+    diagnostics: Diagnostics,
+    sysroot: str | None,
+    architecture: str,
+    is_of_host: bool,
 ) -> Kernel:
     if option and "/" in option:
         return _from_tree(Path(option), diagnostics)
     running = os.uname().release
     release = option or running
-    if line_and_flavour(release):
+    if release != running and not is_of_host and line_and_flavour(release):
         named = architecture_of_debian(release)
         wanted = named.name if named else architecture or host_name()
         release = _newest(release, sysroot, wanted)

@@ -34,6 +34,8 @@ def open_cross_tools(session: Session, kernel: Kernel) -> Tools:
     elif options.build_in:
         why = "containers are those of this machine's architecture"
         hint = f"without --build-in, {machine.cross}gcc of this machine is taken"
+    elif kernel.config.is_enabled("CONFIG_CC_IS_CLANG"):
+        why, hint = f"{kernel.compiler} has built it, and gcc makes modules for others", ""
     else:
         prefix = options.cross_compile or os.environ.get("CROSS_COMPILE", "")
         return CrossTools(machine, prefix, kernel.build_dir)

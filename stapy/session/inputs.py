@@ -71,7 +71,13 @@ def find_kernel(session: PassMessages) -> Kernel:
             options.vm_release = release
         except VmError as error:
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)
-    return kernels.find_kernel(release, session.diagnostics, options.sysroot, options.architecture)
+    return kernels.find_kernel(
+        release,
+        session.diagnostics,
+        options.sysroot,
+        options.architecture,
+        is_of_host=options.elsewhere,
+    )
 
 
 def _refuse_compiled(session: PassMessages, file: str) -> NoReturn:

@@ -161,3 +161,31 @@ def test_architectures(monkeypatch: pytest.MonkeyPatch, machine: str, arch: str)
 )
 def test_the_compiler_of_a_version(version: str, name: str) -> None:
     assert target.compiler_of(version) == name
+
+
+def test_a_kernel_that_is_called_like_a_line_is_no_line(
+    tmp_path: Path, diagnostics: Diagnostics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The running one, of which nothing else may be here, and one that another host has."""
+    for place in ("_MODULE_PLACES", "_BUILD_PLACES", "_IMAGE_PLACES"):
+        monkeypatch.setattr(target, place, (f"{tmp_path}/lib/modules/{{r}}/build",))
+    make_tree(tmp_path / "lib/modules/6.1.0-9-rt-amd64/build")
+    (tmp_path / "lib/modules/6.1.0-9-rt-amd64/build/Makefile").write_text("")
+    monkeypatch.setattr(target, "releases", lambda root: ["6.1.0-9-rt-amd64"])
+    running = os.uname()
+    for name in ("6.1.0", "6.1-rt", "6.1-rt-amd64"):
+        found = find_kernel(name, diagnostics, architecture="")
+        assert found.release == "6.1.0-9-rt-amd64"
+        with pytest.raises(Stop):
+            find_kernel(name, diagnostics, is_of_host=True)
+        likeness = os.uname_result((running[0], running[1], name, running[3], running[4]))
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "uname", lambda likeness=likeness: likeness)
+            assert find_kernel(None, diagnostics).release == name
+
+
+@pytest.mark.parametrize("name", [f"6.1+deb{'1' * 5000}-amd64", f"6.1-rt+deb{'9' * 4990}"])
+def test_numbers_without_end_are_no_kernel(name: str, diagnostics: Diagnostics) -> None:
+    with pytest.raises(Stop):
+        find_kernel(name, diagnostics)
+    assert [item.code for item in diagnostics.items] == ["E0481"]

@@ -163,6 +163,7 @@ def test_the_kernel_that_tests_ask_for(log: Path) -> None:
         (["fetch", "6.12.9+deb13-amd64"], "(try -s trixie,trixie-security,trixie-backports)"),
         (["fetch", "6.1.0-10-amd64"], "no kernel 6.1.0-10-amd64; of that line: 6.1.0-9-amd64, "),
         (["fetch", "new"], "'new' is neither a release"),
+        (["fetch", "6.1-"], "'6.1-' is neither a release"),
         (["fetch", "6.1;x"], "'6.1;x' is neither a release"),
         (["remove", "6.1"], "'6.1' was not fetched, only: none"),
     ],
