@@ -291,7 +291,8 @@ class _Maker:
         first = words.index("-include")
         del words[first : first + 2]
         if _is_clang(words[0]):
-            words[1:1] = ["-Xclang", "-relocatable-pch"]
+            # Our key is of what files hold: one that was installed again has another date only.
+            words[1:1] = ["-Xclang", "-relocatable-pch", "-Xclang", "-fno-pch-timestamp"]
         at = words.index("-c") if "-c" in words else 0
         words[at : at + 1] = [] if not at else ["-x", "c-header"]
         header = self.folder / "prefix.h"
