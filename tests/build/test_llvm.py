@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from stapy.build.commands import Commands
+from stapy.build.commands import Commands, fill
 from stapy.build.kit import _Maker, compile_words
 from stapy.build.llvm import LlvmTools
 from stapy.build.process import Result
@@ -100,3 +103,34 @@ def test_its_precompiled_header_is_looked_for_where_the_kit_is(
             assert ("-isysroot" in later) == is_told
         if is_told:
             assert later[later.index("-isysroot") + 1] == str(tmp_path / "moved")
+
+
+def test_clang_takes_a_header_that_was_moved_and_one_with_another_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clang = next(filter(None, map(shutil.which, ("clang-16", "clang-19", "clang"))), None)
+    if clang is None:
+        pytest.skip("needs clang, which is in no package that the tests ask for")
+
+    def run(_: _Maker, words: list[str]) -> Result:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return Result(words, done.returncode, done.stderr, 0.0)
+
+    monkeypatch.setattr(_Maker, "run", run)
+    made = Commands(
+        [clang, "-O1", "-c", "-o", "@OBJECT@", "@SOURCE@"], [], [], [], [], "", False, b""
+    )
+    maker = _Maker.__new__(_Maker)
+    maker.commands, maker.folder, maker.runtime = made, tmp_path / "kit", tmp_path / "runtime"
+    maker.folder.mkdir()
+    maker.runtime.mkdir()
+    (maker.folder / "prefix.h").write_text('#include "stapy.h"\n')
+    (maker.runtime / "stapy.h").write_text("static inline int one(void) { return 1; }\n")
+    (maker.runtime / "unit.c").write_text("int two(void) { return one() + 1; }\n")
+    maker.precompile()
+    maker.folder.rename(tmp_path / "cache")
+    os.utime(maker.runtime / "stapy.h", (1, 1))
+    words = compile_words(made, tmp_path / "cache", maker.runtime)
+    where = {"OBJECT": str(tmp_path / "unit.o"), "SOURCE": str(maker.runtime / "unit.c")}
+    done = run(maker, fill(words, **where))
+    assert done.status == 0, done.output
