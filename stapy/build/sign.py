@@ -102,17 +102,14 @@ def _beside(private: Path) -> Iterator[Path]:
     yield private
 
 
-def own(is_known: Callable[[SigningKey], bool]) -> SigningKey | None:
-    """Choose among this user's keys one that the kernel knows, else the newest; None without."""
+def own(rank: Callable[[SigningKey], tuple[int, ...]]) -> SigningKey | None:
+    """Choose the key of this user that ranks highest, the newest of several; None without any."""
     found = []
     for private in folder().glob(f"*/{KEY}"):
         key = _read(private, private.with_name(CERTIFICATE))
         if key and os.access(private, os.R_OK):
             found.append(key)
-    found.sort(key=lambda key: key.private.stat().st_mtime)
-    known = [key for key in found if is_known(key)]
-    best = known or found
-    return best[-1] if best else None
+    return max(found, key=lambda key: (rank(key), key.private.stat().st_mtime_ns), default=None)
 
 
 def _read(private: Path, certificate: Path) -> SigningKey | None:

@@ -22,7 +22,7 @@ _VM = "run it in a throw-away virtual machine: stapy --vm …"
 def find(session: Session, loaders: Sequence[HostFiles] = ()) -> SigningKey:
     """Find the key that --sign-module means; this user's own is made if there is none.
 
-    Of several it is one that all machines know which are to load the module: ``loaders``, or this.
+    Of several it is one that the machines know which are to load the module: ``loaders``, or this.
     """
     place = session.options.sign
     machines = loaders or [HostFiles()]
@@ -30,9 +30,11 @@ def find(session: Session, loaders: Sequence[HostFiles] = ()) -> SigningKey:
         if place:
             key = signed.given(Path(place).absolute())
         else:
-            key = signed.own(
-                lambda one: all(host.takes_signed(one.number) for host in machines)
-            ) or _make(session)
+            strict = [host for host in machines if host.demands()]
+            # Those that take any module have no say, unless it is all the same to the others.
+            key = signed.own(lambda one: (_takers(strict, one), _takers(machines, one))) or _make(
+                session
+            )
     except SignError as error:
         _refuse(session, error)
     if key.is_open():
@@ -42,6 +44,11 @@ def find(session: Session, loaders: Sequence[HostFiles] = ()) -> SigningKey:
             f"kernels that know it (chmod 600)",
         )
     return key
+
+
+def _takers(machines: Sequence[HostFiles], key: SigningKey) -> int:
+    """Count the machines that take what a key has signed."""
+    return sum(host.takes_signed(key.number) for host in machines)
 
 
 def _make(session: Session) -> SigningKey:

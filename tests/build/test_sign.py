@@ -29,7 +29,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_key_is_made_once_and_is_ours_alone(home: Path) -> None:
-    assert sign.own(lambda key: True) is None
+    assert sign.own(lambda key: (1,)) is None
     old = os.umask(0)
     try:
         made = sign.make()
@@ -41,7 +41,7 @@ def test_a_key_is_made_once_and_is_ours_alone(home: Path) -> None:
     modes = [path.stat().st_mode & 0o777 for path in (moks, made.private.parent, made.private)]
     assert modes == [0o700, 0o700, 0o600]
     assert not made.is_open()
-    found = sign.own(lambda key: False)
+    found = sign.own(lambda key: (0,))
     assert found and (found.private, found.number) == (made.private, made.number)
     text = subprocess.run(
         ["openssl", "x509", "-noout", "-text", "-in", str(made.certificate)],
@@ -58,9 +58,9 @@ def test_the_key_that_the_kernel_knows_comes_first() -> None:
     for number, key in enumerate(keys):
         os.utime(key.private, (number, number))
     known = keys[1].number
-    found = sign.own(lambda key: key.number == known)
+    found = sign.own(lambda key: (key.number == known,))
     assert found and found.number == known
-    newest = sign.own(lambda key: False)
+    newest = sign.own(lambda key: (0,))
     assert newest and newest.number == keys[2].number
 
 

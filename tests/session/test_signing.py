@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from stapy.cli import main
+from stapy.kernel.host import FilesThere
 from stapy.options import Options
 from stapy.session import Session, signing
 from stapy.vm import kernels
@@ -62,6 +64,54 @@ def test_the_way_out(
     said = signing.way_out(session, None, [text for text in full.values() if text])
     assert told in said
     assert "stapy --vm" in said
+
+
+def _host(keys: str, *, is_strict: bool) -> FilesThere:
+    rows = [
+        f"1 I------ 1 perm 1f0b0000 0 0 asymmetri a: {key}: X509.rsa []" for key in keys.split()
+    ]
+    level = "none [integrity]" if is_strict else "[none] integrity"
+    return FilesThere(
+        {"proc/keys": "\n".join(rows), "sys/kernel/security/lockdown": level, "proc/modules": ""}
+    )
+
+
+@pytest.mark.parametrize(
+    ("strict", "others", "chosen"),
+    [
+        (["built aaaa"], ["built"], "aaaa"),
+        (["built aaaa"], ["built bbbb"], "aaaa"),
+        (["built aaaa", "aaaa", "cccc"], ["bbbb"], "aaaa"),  # none suits all: what most know
+        (["aaaa bbbb"], [], "bbbb"),  # the newest of several
+        (["aaaa bbbb"], ["aaaa"], "aaaa"),
+        (["built"], ["aaaa"], "aaaa"),
+        (["built"], ["built"], "cccc"),
+        ([], ["bbbb"], "bbbb"),
+        ([""], ["built"], "cccc"),  # it does not let us look
+    ],
+)
+def test_the_key_that_those_know_that_want_one(
+    strict: list[str],
+    others: list[str],
+    chosen: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Hosts that take any module have no say while there are some that do not."""
+    for at, number in enumerate(("aaaa", "bbbb", "cccc")):
+        private = tmp_path / number / "signing_key.pem"
+        private.parent.mkdir()
+        private.touch(0o600)
+        os.utime(private, (at, at))
+    monkeypatch.setattr("stapy.build.sign.folder", lambda: tmp_path)
+    monkeypatch.setattr(
+        "stapy.build.sign._read",
+        lambda private, file: signing.SigningKey(private, file, "k", private.parent.name),
+    )
+    machines = [_host(keys, is_strict=True) for keys in strict]
+    machines += [_host(keys, is_strict=False) for keys in others]
+    assert signing.find(session_of(), machines).number == chosen
+    assert signing.find(session_of(), machines[::-1]).number == chosen
 
 
 @pytest.mark.build
