@@ -186,7 +186,7 @@ class Fleet:
         progress.clear()
         for number in sorted(answers.failures):
             why = answers.failures[number]
-            hint = ask.way_in(self.connections[number], why, may_ask=may_ask)
+            hint = ask.way_in(self.connections[number], why)
             self._lose(self.hosts[number], why, hint)
         for number, facts in sorted(answers.facts.items()):
             self.session.verbose(f"host {number} has {facts.release} {facts.machine}")

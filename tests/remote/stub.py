@@ -24,12 +24,18 @@ host=${1#*@}; shift
 [ -n "$query" ] && { cat "$STUB_SETTLED" 2>/dev/null; exit 0; }
 [ -n "$control" ] && exit 0
 case $host in
+cut*)
+	export STUB_HOST="$host"
+	said=$(eval "$*")
+	printf '%s\\n' "$said" | head -n "${host#cut}"
+	exit 255 ;;
 chatty*) echo Welcome; printf "no end" ;;
 slow*) echo $$ >"$STUB_LOG.slow"; exec sleep 3600 ;;
 late*) case $* in
 	*exec\\(open*) echo $$ >"$STUB_LOG.slow"; exec sleep 3600 ;;
 	esac ;;
 none*) echo "This account is currently not available."; exit 1 ;;
+broken*) echo "sh: Permission denied" >&2; exit 126 ;;
 dead*) echo "ssh: connect to host $host port 22: Connection refused" >&2; exit 255 ;;
 new*) echo "Host key verification failed." >&2; exit 255 ;;
 shut*) echo "$host: Permission denied (publickey)." >&2; exit 255 ;;
@@ -43,6 +49,8 @@ eval "$*"
 """
 _UNAME = """\
 #!/bin/sh
+told="$STUB_RELEASES/$STUB_HOST.machine"
+[ "$1" = -m ] && [ -e "$told" ] && exec cat "$told"
 [ "$1" = -m ] && case $STUB_HOST in arm*) echo aarch64; exit ;; odd*) echo riscv64; exit ;; esac
 [ "$1" = -r ] && [ -e "$STUB_RELEASES/$STUB_HOST" ] && exec cat "$STUB_RELEASES/$STUB_HOST"
 [ "$1" = -r ] && case $STUB_HOST in arm*) echo "1.2.3-$STUB_HOST"; exit ;; esac
@@ -52,6 +60,7 @@ exec /bin/uname "$@"
 _CAT = """\
 #!/bin/sh
 case $STUB_HOST$1 in
+admin*/proc/keys) [ -n "$STUB_SUDO" ] && exec /bin/cat "$STUB_RELEASES/keys" ;;
 ?*/proc/keys) exec /bin/cat "$STUB_RELEASES/keys" 2>/dev/null ;;
 monolith*/proc/*) exit 1 ;;
 once*/proc/sys/kernel/modules_disabled) echo 1 ;;
@@ -64,7 +73,12 @@ esac
 """
 _ID = """\
 #!/bin/sh
-case $STUB_HOST in user*) echo 1000 ;; *) echo 0 ;; esac
+case $STUB_HOST in user* | admin*) echo 1000 ;; *) echo 0 ;; esac
+"""
+_SUDO = """\
+#!/bin/sh
+case $STUB_HOST in admin*) shift; STUB_SUDO=yes exec "$@" ;; esac
+exit 1
 """
 _PYTHON = """\
 #!/bin/sh
@@ -79,7 +93,7 @@ def environment(folder: Path) -> dict[str, str]:
     place.mkdir()
     (folder / "releases").mkdir()
     python = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
-    texts = {"ssh": _SSH, "uname": _UNAME, "id": _ID, "cat": _CAT, "sudo": "#!/bin/sh\nexit 1\n"}
+    texts = {"ssh": _SSH, "uname": _UNAME, "id": _ID, "cat": _CAT, "sudo": _SUDO}
     for name, text in {**texts, "python3": _PYTHON.format(python=python)}.items():
         (place / name).write_text(text)
         (place / name).chmod(0o755)

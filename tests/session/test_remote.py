@@ -13,7 +13,6 @@ import pytest
 from stapy.build.sign import SigningKey
 from stapy.cli import main
 from stapy.options import Options
-from stapy.remote import ask, hosts
 from stapy.remote.ssh import Connection
 from stapy.session import Session, remote
 from stapy.vm import kernels
@@ -78,12 +77,6 @@ def test_what_to_do_about_a_host(
     assert hint in said
     assert ("hint:" in said) == bool(hint)
     assert "--vm" not in said and "-r " not in said
-
-
-def test_the_way_into_a_host_that_a_user_was_asked_about() -> None:
-    connection = Connection(hosts.parse("shut"), [], True)
-    way = ask.way_in(connection, "Permission denied (publickey).", may_ask=True)
-    assert way == "'ssh shut' has to get in as well"
 
 
 def test_hosts_whose_kernels_want_signed_modules(
