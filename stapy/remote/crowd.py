@@ -193,10 +193,10 @@ class Crowd:
                 member.process.stdin.close()
         status = member.process.wait()
         self._members.remove(member)
-        if status == 0:
-            return True
         if self._asked and (member.waiting or not member.out.has_begun):
             return True  # it was told to end before it began
+        if status == 0 and member.out.has_begun:
+            return True
         self._lost(member.host, _reason(member, status))
         return False
 

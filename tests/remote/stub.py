@@ -36,6 +36,8 @@ late*) case $* in
 	esac ;;
 none*) echo "This account is currently not available."; exit 1 ;;
 broken*) echo "sh: Permission denied" >&2; exit 126 ;;
+disabled*) echo "This account is disabled."; exit 0 ;;
+mute*) exit 0 ;;
 dead*) echo "ssh: connect to host $host port 22: Connection refused" >&2; exit 255 ;;
 new*) echo "Host key verification failed." >&2; exit 255 ;;
 shut*) echo "$host: Permission denied (publickey)." >&2; exit 255 ;;

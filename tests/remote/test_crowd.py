@@ -137,10 +137,18 @@ def test_what_login_scripts_print_is_no_output(stubbed: Path) -> None:
     assert (status, out, err) == (0, ["chatty1"], [])
 
 
-def test_a_host_that_runs_nothing_says_why(stubbed: Path) -> None:
-    status, out, err = result("print(1)", "none1")
-    why = "stapy-run did not begin there (status 1): This account is currently not available."
-    assert (status, out, err) == (1, [], [f"lost 0 none1: {why}"])
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("none1", "(status 1): This account is currently not available."),
+        ("disabled1", "(status 0): This account is disabled."),
+        ("mute1", "(status 0)"),
+    ],
+)
+def test_a_host_that_runs_nothing_says_why(host: str, why: str, stubbed: Path) -> None:
+    """Whatever its status: what has not begun is no success."""
+    status, out, err = result("print(1)", host)
+    assert (status, out, err) == (1, [], [f"lost 0 {host}: stapy-run did not begin there {why}"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
