@@ -22,6 +22,7 @@ _BLOCK = 1 << 16
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _PATIENCE = 3  # so often a user asks for the end until connections are cut
 _LOST = 255  # ssh's own status
+_GRACE = 10  # seconds in which what we may not kill ends behind its input
 
 
 class RunningHost(Record):
@@ -34,6 +35,7 @@ class RunningHost(Record):
     err: LineStream
     tail: bytes = b""  # of standard error: why a connection ended
     streams: int = 2
+    is_let_go: bool = False  # it was told to end before it began
 
 
 class Crowd:
@@ -116,9 +118,10 @@ class Crowd:
     def close(self) -> None:
         """Cut the connections that are left: programs there end with them."""
         for member in self._members:
-            with contextlib.suppress(ProcessLookupError):
-                member.process.kill()
-            member.process.wait()
+            _leave(member.process)
+        for member in self._members:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                member.process.wait(_GRACE)
         self._members = []
         self._selector.close()
 
@@ -128,7 +131,8 @@ class Crowd:
         told = signal.SIGTERM if number == signal.SIGQUIT else number  # nobody stays behind there
         for member in self._members:
             if member.waiting or not member.out.has_begun:
-                member.process.terminate()  # nobody there obeys yet: what was sent is removed
+                member.is_let_go = True  # nobody there obeys yet: what was sent is removed
+                _let_go(member.process)
             else:
                 with contextlib.suppress(OSError, ValueError):
                     assert member.process.stdin
@@ -193,12 +197,37 @@ class Crowd:
                 member.process.stdin.close()
         status = member.process.wait()
         self._members.remove(member)
-        if self._asked and (member.waiting or not member.out.has_begun):
-            return True  # it was told to end before it began
-        if status == 0 and member.out.has_begun:
+        if member.is_let_go or (status == 0 and member.out.has_begun):
             return True
         self._lost(member.host, _reason(member, status))
         return False
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """End a process; of one that is root's (sudo) end the input, which ends what runs there.
+
+    This is for a signal's handler: the pipe's number stays, for the loop may be about to use it.
+    """
+    try:
+        process.terminate()
+    except OSError:
+        assert process.stdin
+        with contextlib.suppress(OSError, ValueError):
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            try:
+                os.dup2(nothing, process.stdin.fileno(), inheritable=False)
+            finally:
+                os.close(nothing)
+
+
+def _leave(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process; one that is root's (sudo) ends with its pipes."""
+    with contextlib.suppress(OSError):
+        process.kill()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe:
+            with contextlib.suppress(OSError):
+                pipe.close()
 
 
 def _reason(member: RunningHost, status: int) -> str:

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from stapy.remote.crowd import Crowd
 from stapy.remote.hosts import parse
 from stapy.remote.merge import LONGEST, LineStream
 from stapy.remote.ssh import connect
+from stapy.run.output import make_sinks
 from tests.remote import stub
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,6 +167,39 @@ def test_a_host_that_has_not_begun_is_let_go(
     process.send_signal(number)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (0, f"1: signal {number:d}\n"), err
+
+
+def _of_root(crowd: Crowd, script: str, monkeypatch: pytest.MonkeyPatch) -> subprocess.Popen[bytes]:
+    """Begin a program that we may send no signal, as sudo on this machine."""
+
+    def refuse(number: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    host = parse("direct://", len(crowd._members))
+    crowd.begin(host, ["/bin/sh", "-c", script], b"go\n", is_alone=False)
+    process = crowd._members[-1].process
+    monkeypatch.setattr(process, "send_signal", refuse)
+    return process
+
+
+@pytest.mark.parametrize("first", ["", "printf 'stapy-remote begins\\n'; "])
+def test_what_is_roots_is_let_go_by_its_input(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it prints of the session after that makes no difference."""
+    lost: list[str] = []
+    crowd = Crowd(make_sinks([], None, 0, 0)[0], lambda _, why: lost.append(why), prefixes=True)
+    script = "read line; kill -TERM $PPID; cat >/dev/null; "
+    asks = _of_root(crowd, f"{script}{first}exit 1", monkeypatch)
+    other = _of_root(crowd, "cat >/dev/null; exit 1", monkeypatch)
+    assert crowd.run()
+    assert (asks.returncode, other.returncode, lost) == (1, 1, [])
+
+
+def test_what_is_roots_is_left_with_its_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = Crowd(make_sinks([], None, 0, 0)[0], lambda _, why: None, prefixes=True)
+    reads = _of_root(crowd, "cat >/dev/null; exit 3", monkeypatch)
+    writes = _of_root(crowd, "trap '' PIPE; while echo; do :; done; exit 4", monkeypatch)
+    crowd.close()
+    assert (reads.wait(300), writes.wait(300)) == (3, 4)
 
 
 def test_a_host_that_is_cut_off_ends_by_itself(
