@@ -119,8 +119,9 @@ class HostFiles:
 
     def _signatures(self, kernel: Kernel | None = None) -> str:
         forced = self._read("sys/module/module/parameters/sig_enforce") or ""
-        is_set = kernel is not None and kernel.config.get("CONFIG_MODULE_SIG_FORCE") == "y"
-        if forced.strip() == "Y" or is_set:
+        if kernel is not None and kernel.config.get("CONFIG_MODULE_SIG_FORCE") == "y":
+            return "the kernel takes only signed modules (CONFIG_MODULE_SIG_FORCE)"
+        if forced.strip() == "Y":
             return "the kernel takes only signed modules (module.sig_enforce)"
         return ""
 

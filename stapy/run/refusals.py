@@ -73,8 +73,17 @@ def _key(signed: bool, root: str) -> str:
     return f"{what}: {past_signatures(root)}"
 
 
-def past_signatures(root: str = "/") -> str:
-    """Say what can be done where the kernel takes signed modules only."""
+def past_signatures(root: str = "/", is_built_in: Optional[bool] = None) -> str:
+    """Say what can be done where the kernel takes signed modules only.
+
+    ``is_built_in``: whether it was built to do so, by default what the running one's
+    configuration says.
+    """
+    if _is_built_in(root) if is_built_in is None else is_built_in:
+        off = "boot a kernel that is built without CONFIG_MODULE_SIG_FORCE"
+        if lockdown(root):
+            off += f" and {_unlocking(root)}"
+        return _SIGNED.format(off=off)
     off = "switch secure boot off"
     forced = _read(root, "sys/module/module/parameters/sig_enforce") == "Y"
     # Secure boot forces signatures as well, and locks the kernel down.
@@ -84,8 +93,30 @@ def past_signatures(root: str = "/") -> str:
     return _SIGNED.format(off=off)
 
 
+def _is_built_in(root: str) -> bool:
+    """Tell whether no option can have the running kernel take unsigned modules."""
+    release = _read(root, "proc/sys/kernel/osrelease")
+    files = (f"boot/config-{release}", f"lib/modules/{release}/config", "proc/config.gz")
+    for name in files:
+        text = _bytes(root, name, 1 << 22)
+        if name.endswith(".gz") and text:
+            try:
+                import zlib
+
+                text = zlib.decompress(text, 31)
+            except Exception:  # a Python without zlib, or no whole file
+                continue
+        if text:
+            return b"CONFIG_MODULE_SIG_FORCE=y" in text.split(b"\n")
+    return False
+
+
 def past_lockdown(root: str = "/") -> str:
     """Say what can be done where the kernel is locked down, by what may have done it."""
+    return _SIGNED.format(off=_unlocking(root))
+
+
+def _unlocking(root: str) -> str:
     secure = secure_boot(root)
     is_option = any(word.startswith("lockdown=") for word in _read(root, "proc/cmdline").split())
     what = ["secure boot"] if secure else []
@@ -93,10 +124,8 @@ def past_lockdown(root: str = "/") -> str:
     if secure is None and not is_option:
         what = ["secure boot (or lockdown=)"]
     if what:
-        off = f"switch {' and '.join(what)} off where the machine boots"
-    else:
-        off = "boot the machine without whatever writes to /sys/kernel/security/lockdown"
-    return _SIGNED.format(off=off)
+        return f"switch {' and '.join(what)} off where the machine boots"
+    return "boot the machine without whatever writes to /sys/kernel/security/lockdown"
 
 
 def secure_boot(root: str = "/") -> Optional[bool]:
@@ -218,9 +247,9 @@ def _read(root: str, name: str) -> str:
     return _bytes(root, name).decode("utf-8", "replace").strip()
 
 
-def _bytes(root: str, name: str) -> bytes:
+def _bytes(root: str, name: str, most: int = 1 << 16) -> bytes:
     try:
         with open(os.path.join(root, name), "rb") as file:
-            return file.read(1 << 16)
+            return file.read(most)
     except OSError:
         return b""

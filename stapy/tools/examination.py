@@ -84,11 +84,16 @@ class Examination:
         if str(self.root) == "/" and sudo.is_needed():
             reasons["privilege"] = sudo.obstacle()
         root = str(self.root)
+
+        def signatures() -> str:
+            is_built_in = self.kernel.config.get("CONFIG_MODULE_SIG_FORCE") == "y"
+            return refusals.past_signatures(root, is_built_in)
+
         rows = (
             ("privilege", "modules may be loaded", lambda: refusals.missing_capability()),
             ("modules", "the kernel has loadable modules", lambda: _ELSEWHERE),
             ("lockdown", "the kernel is not locked down", lambda: refusals.past_lockdown(root)),
-            ("signing", "unsigned modules are taken", lambda: refusals.past_signatures(root)),
+            ("signing", "unsigned modules are taken", signatures),
         )
         for name, fine, remedy in rows:
             yield _judged(name, reasons[name], fine, remedy)

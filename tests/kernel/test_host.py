@@ -98,7 +98,10 @@ def test_one_obstacle(tmp_path: Path, changes: dict[str, str | None], words: str
     ("config", "words"),
     [
         ("CONFIG_MODULES=y\n", "CONFIG_KPROBES"),
-        ("CONFIG_MODULES=y\nCONFIG_KPROBES=y\nCONFIG_MODULE_SIG_FORCE=y\n", "only signed modules"),
+        (
+            "CONFIG_MODULES=y\nCONFIG_KPROBES=y\nCONFIG_MODULE_SIG_FORCE=y\n",
+            "(CONFIG_MODULE_SIG_FORCE)",
+        ),
     ],
 )
 def test_the_configuration_tells(tmp_path: Path, config: str, words: str) -> None:

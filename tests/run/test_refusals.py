@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,36 @@ def test_secure_boot_is_named_where_it_may_be_on(
     ):
         assert wanted in told
         assert ("secure boot" in told) == ("secure" in wanted)
+
+
+RELEASE = "proc/sys/kernel/osrelease", "6.9-x\n"
+# Longer than what is read of other files.
+CONFIG = "CONFIG_X=y\n" * 9000 + "CONFIG_MODULE_SIG_FORCE={}\n"
+BUILT_SO, BUILT_OTHERWISE = ((RELEASE, ("boot/config-6.9-x", CONFIG.format(x))) for x in "yn")
+ZIPPED = "proc/config.gz", gzip.compress(CONFIG.format("y").encode())
+ANOTHER = "boot a kernel that is built without CONFIG_MODULE_SIG_FORCE"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ([FORCED, *BUILT_SO], f", {ANOTHER}, or"),
+        ([FORCED, ZIPPED], f", {ANOTHER}, or"),
+        ([FORCED, *BUILT_SO, LOCKED, ON], f"{ANOTHER} and switch secure boot off where"),
+        ([FORCED, *BUILT_OTHERWISE], "switch module.sig_enforce off"),
+        ([FORCED, RELEASE, ("proc/config.gz", "broken")], "switch module.sig_enforce off"),
+    ],
+)
+def test_what_the_kernel_was_built_to_want(
+    files: list[tuple[str, str | bytes]], told: str, tmp_path: Path
+) -> None:
+    """No option of its start takes it back."""
+    for name, text in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = refusals.reason(errno.EKEYREJECTED, False, str(tmp_path))
+    assert told in found
+    assert ("switch module.sig_enforce" in found) == ("switch module.sig_enforce" in told)
 
 
 def test_the_kernels_own_words_are_shown() -> None:

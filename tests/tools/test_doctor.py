@@ -85,6 +85,14 @@ def test_what_is_bad_is_what_a_run_says(
     assert remedy in found[name].remedy
 
 
+def test_a_kernel_that_is_built_for_signed_modules(tmp_path: Path) -> None:
+    """Its own configuration counts, whatever runs here."""
+    config = "CONFIG_MODULES=y\nCONFIG_KPROBES=y\nCONFIG_UPROBES=y\nCONFIG_MODULE_SIG_FORCE=y\n"
+    row = rows(tmp_path, {}, config=config)["signing"]
+    assert row.state == BAD
+    assert "without CONFIG_MODULE_SIG_FORCE" in row.remedy
+
+
 def test_kprobes_are_needed_and_uprobes_are_not(tmp_path: Path) -> None:
     found = rows(tmp_path, {"proc/kallsyms": "0 T x\n"}, config="CONFIG_MODULES=y\n")
     assert (found["kprobes"].state, found["uprobes"].state) == (BAD, LIMITED)
