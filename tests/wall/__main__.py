@@ -9,10 +9,14 @@ until its kernel is tried again. To be rid of one, remove its file and its line 
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from stapy.arch import debian_name, host_name
@@ -101,8 +105,16 @@ def record(row: Row, folder: Path, page: Path, gone: str = "") -> None:
     """Keep a row in the cache and write the page, without the row ``gone``.
 
     Rows that the page or the cache has are not lost: a kernel that could not be tried now keeps
-    what an earlier run has found.
+    what an earlier run has found. Runs at the same time wait for each other here.
     """
+    with ExitStack() as held:
+        # Each once: a lock that is held keeps out a second one of the same process as well.
+        for one in sorted({folder.resolve(), page.parent.resolve()}):
+            held.enter_context(_alone(one))
+        _record(row, folder, page, gone)
+
+
+def _record(row: Row, folder: Path, page: Path, gone: str) -> None:
     rows = known(folder, page)
     if gone != row.release:
         rows.pop(gone, None)
@@ -135,9 +147,20 @@ def _file(folder: Path, release: str) -> Path:
     return folder / f"{release.replace('/', '_')}.json"
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which needs no file in it."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
 def _replace(file: Path, text: str) -> None:
     """Write a file that is whole at any time: a run may be interrupted."""
-    fresh = file.with_name(f"{file.name}.new")
+    fresh = file.with_name(f"{file.name}.{os.getpid()}.new")
     fresh.write_text(text)
     fresh.replace(file)
 

@@ -50,15 +50,17 @@ def _kernels(rows: list[Row]) -> list[str]:
     lines.append("|---|---|---|---|---|---|---|---|")
     number = 0
     for row in rows:
-        kernel = f"{row.release} | {row.architecture} | {row.compiler}"
+        kernel = " | ".join(map(_plain, (row.release, row.architecture, row.compiler)))
         if row.why:
-            lines.append(f"| | {kernel} | {_NOT_TRIED}: {_plain(row.why)} | {row.date} | | |")
+            lines.append(
+                f"| | {kernel} | {_NOT_TRIED}: {_plain(row.why)} | {_plain(row.date)} | | |"
+            )
             continue
         number += 1
         good = sum(state == OK for state, _ in row.cells.values())
         lines.append(
-            f"| {number} | {kernel} | {row.place} | {row.date} "
-            f"| {row.stapy} | {good} of {len(row.cells)} |"
+            f"| {number} | {kernel} | {_plain(row.place)} | {_plain(row.date)} "
+            f"| {_plain(row.stapy)} | {good} of {len(row.cells)} |"
         )
     return lines
 
@@ -67,7 +69,7 @@ def _table(rows: list[Row], names: list[str]) -> list[str]:
     numbers = range(1, len(rows) + 1)
     lines = ["| family | " + " | ".join(map(str, numbers)) + " |", "|---|" + "---|" * len(rows)]
     for name in names:
-        cells = [row.cells.get(name, [_NOT_TRIED, ""])[0] for row in rows]
+        cells = [_plain(row.cells.get(name, [_NOT_TRIED, ""])[0]) for row in rows]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines
 
@@ -78,10 +80,10 @@ def _notes(rows: list[Row], untried: list[Row]) -> list[str]:
         said: dict[tuple[str, str], list[str]] = {}  # one line for what several families hear
         for name, (state, text) in row.cells.items():
             if state not in (OK, MADE):
-                said.setdefault((state, _plain(text)), []).append(name)
+                said.setdefault((_plain(state), _plain(text)), []).append(name)
         for (state, plain), names in said.items():
-            lines.append(f"- {number}, {row.release}: {', '.join(names)}: {state}: {plain}")
-    lines += [f"- {row.release}: {_NOT_TRIED}: {_plain(row.why)}" for row in untried]
+            lines.append(f"- {number}, {_plain(row.release)}: {', '.join(names)}: {state}: {plain}")
+    lines += [f"- {_plain(row.release)}: {_NOT_TRIED}: {_plain(row.why)}" for row in untried]
     return ["", "## What stands in the way", "", *(lines or ["Nothing."])]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,35 @@ def test_no_run_loses_what_is_known(
     assert [one.release for one in rows if one.why] == ([untried] if untried else [])
     assert (f"- {untried}: not tried: " in file.read_text()) == bool(untried)
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".new"] == []
+
+
+@pytest.mark.parametrize("name", ["release", "architecture", "compiler", "place", "date", "stapy"])
+@pytest.mark.parametrize("why", ["", "no | compiler"])
+def test_what_would_end_a_cell_loses_no_row(name: str, why: str) -> None:
+    one = row("7-x", why=why)
+    setattr(one, name, "a | b\nc")
+    (again,) = read(write([one]))
+    if not (why and name in ("place", "stapy")):  # which such a row has not
+        assert getattr(again, name) == "a ' b c"
+    assert (again.cells, again.why) == (one.cells, why.replace("|", "'"))
+
+
+def test_two_runs_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the other one records between our reading and writing is not lost."""
+    page, known = tmp_path / "wall.md", wall.known
+    other = threading.Thread(target=wall.record, args=(row("6.12-x"), tmp_path, page))
+
+    def slow(folder: Path, file: Path) -> dict[str, Row]:
+        rows = known(folder, file)
+        if other.ident is None:
+            other.start()
+            other.join(1)  # it has to wait for us
+        return rows
+
+    monkeypatch.setattr(wall, "known", slow)
+    wall.record(row("6.1.0-x"), tmp_path, page)
+    other.join()
+    assert [one.release for one in read(page.read_text())] == ["6.1.0-x", "6.12-x"]
 
 
 def test_a_run_that_tries_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
