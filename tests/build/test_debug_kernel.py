@@ -42,6 +42,8 @@ esac
     "pahole": "true\n",
     "gcc": 'echo "gcc ${COMPILER:-12}"\n',
     "clang-16": 'echo "clang 16"\n',
+    "ld.lld-16": 'echo "LLD ${LINKER:-16.0.6}"\n',
+    "llvm-ar-16": 'echo "LLVM 16"\n',
     # Moves as it does, but not what $STUCK names to its new place.
     "mv": """
 case "$1 $2" in
@@ -174,12 +176,19 @@ def test_a_kind_that_clang_builds(place: Place) -> None:
     assert len(calls) == 4 and all("LLVM=-16" in line.split() for line in calls)
     found = place.contents()
     assert "CONFIG_CFI_CLANG=y" in found["kernels/boot/config-6.1.1-clang"]
+    before = place.log.read_text()
+    assert place.run("clang", BUILD="2", NAMED="6.1.1-clang")[0] == 0
+    assert place.log.read_text() == before
+    assert place.run("clang", BUILD="2", NAMED="6.1.1-clang", LINKER="16.0.7")[0] == 0
+    assert place.log.read_text() != before
     assert found["kernels/lib/modules/6.1.1-clang/build"] == "/usr/src/linux-debug-clang"
 
 
-def test_a_compiler_that_is_missing_is_named(place: Place) -> None:
-    (Path(place.environment["PATH"].partition(":")[0]) / "clang-16").unlink()
+@pytest.mark.parametrize("missing", ["clang-16", "ld.lld-16", "llvm-ar-16"])
+def test_a_program_that_is_missing_is_named(place: Place, missing: str) -> None:
+    """Before anything is unpacked."""
     programs = Path(place.environment["PATH"].partition(":")[0])
+    (programs / missing).unlink()
     for name in ("bash", "sed", "find", "sha256sum", "cat", "readlink", "head", "env"):
         found = shutil.which(name)
         if found and not (programs / name).exists():
