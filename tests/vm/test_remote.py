@@ -289,20 +289,36 @@ def test_ansible_traces_both(
         assert complaints(name, environment) == []
 
 
+@contextlib.contextmanager
+def session(
+    environment: dict[str, str], folder: Path, *words: str
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a session whose lines name their hosts; what it says of itself is in ``said``."""
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(
+            stapy_command("--remote-prefix", *words),
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+        )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.communicate()
+
+
 def test_one_host_that_is_named_twice(
     hosts: list[Host], environment: dict[str, str], tmp_path: Path
 ) -> None:
     """It has two sessions at the same time, and each has a module of its own."""
     script = 'probe begin { println("begun ", module_name()) } probe end { println("ended") }'
-    process = subprocess.Popen(
-        stapy_command("--remote=first", "--remote=first", "--remote-prefix", "-e", script),
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=(tmp_path / "said").open("wb"),
-        text=True,
-    )
-    try:
+    with session(
+        environment, tmp_path, "--remote=first", "--remote=first", "-e", script
+    ) as process:
         assert process.stdout
         lines = [process.stdout.readline() for _ in range(2)]  # neither ends before it is told to
         assert sorted(line[:8] for line in lines) == ["0: begun", "1: begun"], lines
@@ -311,10 +327,6 @@ def test_one_host_that_is_named_twice(
         rest = process.stdout.read().splitlines()
         assert sorted(rest) == ["0: ended", "1: ended"]
         process.wait(600)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        process.communicate()
     assert left("first", environment) == ""
     assert complaints("first", environment) == []
     assert "Traceback" not in (tmp_path / "said").read_text()
@@ -324,15 +336,7 @@ def test_two_kernels_one_is_killed(
     hosts: list[Host], environment: dict[str, str], tmp_path: Path
 ) -> None:
     words = ["--remote=first", "--remote=ssh://second", "--remote=ssh://root@127.0.0.1:1"]
-    process = subprocess.Popen(
-        stapy_command(*words, "--remote-prefix", "-e", SCRIPT),
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=(tmp_path / "said").open("wb"),
-        text=True,
-    )
-    try:
+    with session(environment, tmp_path, *words, "-e", SCRIPT) as process:
         assert process.stdout
         seen: list[str] = []
         wanted = {"0: 0 is first", "1: 1 is ssh://second", "0: reads", "1: reads"}
@@ -356,10 +360,6 @@ def test_two_kernels_one_is_killed(
         rest = process.stdout.read().splitlines()
         assert rest[-1] == "0: ended"
         assert process.wait(600) == 1
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        process.communicate()
     assert left("first", environment) == ""
     end(hosts[0], "first", environment)
     assert "Traceback" not in (tmp_path / "said").read_text()
