@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from stapy import arch
-from stapy.kernel import offers, userland
+from stapy.kernel import offers, suites, userland
 from stapy.kernel.config import Config
+from stapy.kernel.suites import TRIED
 from stapy.vm import initramfs, kernels, machine, qemu
 from stapy.vm.errors import VmError
 from stapy.vm.kernels import GuestKernel
@@ -18,6 +19,7 @@ from stapy.vm.tree import GuestTree, tree_of
 
 ARM = "6.1.0-9-cloud-arm64"
 AMD = "6.1.0-8-cloud-amd64"
+FETCH = "stapy kernel fetch -a arm64 -s trixie,trixie-security,trixie-backports"
 
 
 @pytest.fixture
@@ -71,15 +73,20 @@ def test_a_release_says_its_architecture(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("release", "wanted", "told", "hint"),
     [
-        ("6.9", "arm64", f"no kernel 6.9 of arm64 .*{ARM}", "stapy kernel fetch -a arm64 6.9"),
-        ("6.9.0-1-arm64", "", "no kernel image", "stapy kernel fetch -a arm64 6.9.0-1-arm64"),
+        ("6.12", "arm64", f"no kernel 6.12 of arm64 .*{ARM}", f"{FETCH} 6.12-cloud"),
+        ("6.12.9+deb13-arm64", "", "no kernel image", f"{FETCH} 6.12.9+deb13-arm64"),
+        # No suite of Debian has this one any more.
+        ("6.9", "arm64", f"no kernel 6.9 of arm64 .*{ARM}", TRIED),
+        ("6.9.0-1-arm64", "", "no kernel image", TRIED),
         ("6.9.0-1-amd64", "", "no kernel image", "apt-get install linux-image-6.9.0-1-amd64"),
     ],
 )
 def test_how_to_get_what_is_missing(
     tree: Path, release: str, wanted: str, told: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(offers, "offered", lambda: None)
+    for module in offers, suites:
+        monkeypatch.setattr(module, "offered", lambda: None)
+    monkeypatch.setattr(suites, "distribution", lambda: "debian")
     with pytest.raises(VmError, match=told) as error:
         kernels.find(release, str(tree), wanted)
     assert error.value.hint == hint

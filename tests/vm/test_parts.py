@@ -166,7 +166,7 @@ def test_kernels_of_another_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert kernels.lines(tmp_path) == ["6.1.0-56-x", "6.12.1-x"]
     assert kernels.default_release(str(tmp_path)) == "6.1.0-56-x"
     asked: list[str] = []
-    monkeypatch.setattr(kernels, "way_to", lambda purpose, release: asked.append(release) or "")
+    monkeypatch.setattr(kernels, "way_to_kernel", lambda release, *_: asked.append(release) or "")
     found = kernels.find("6.12.1-x", str(tmp_path))
     assert found.modules == tmp_path / "lib/modules/6.12.1-x"
     assert not found.watches() and found.patience() == 1
